@@ -1,1 +1,3 @@
 export type * from './types.js'
+export type { KnownKind } from './ids.js'
+export { controllerName, groups, ids } from './ids.js'
