@@ -1,1 +1,5 @@
 export type * from './types.js'
+export { createEngine } from './engine.js'
+export { equal } from './equal.js'
+export type { Difference } from './persistent-map.js'
+export { MapDraft, PersistentMap, diff } from './persistent-map.js'

@@ -45,6 +45,15 @@ export interface Context {
   count<V>(index: Index<V>, value: string): number
 }
 
+/** What a collection does with a `fn` that throws (a bug in it): see {@link EngineOptions.onError}. */
+export interface EngineOptions {
+  /**
+   * Told of every throw; the entry then keeps its last value until something it read changes, so that one
+   * bug's reach is one entry. Absent: the flush throws.
+   */
+  readonly onError?: (collection: string, key: string, error: unknown) => void
+}
+
 export interface CollectionOptions<V> {
   /** Equal values stop the wave. Default: deep structural equality. */
   readonly equal?: (a: V, b: V) => boolean
@@ -78,6 +87,8 @@ export interface Engine {
     fn: (value: string, members: readonly V[], context: Context) => O | undefined,
     options?: CollectionOptions<O>,
   ): Collection<O>
+  /** The keys of each index value's members, in byte order; moves only when membership does. */
+  roster<V>(name: string, index: Index<V>): Collection<readonly string[]>
   /** Called once per flush that changed `of`, after the whole graph has settled. Returns its undo. */
   watch<V>(of: Collection<V>, listener: (changes: readonly Change<V>[]) => void): () => void
   /** Brings the whole graph up to date at once. */

@@ -1,0 +1,264 @@
+import { Keyed, keyedOf, type Follower } from './keyed.js'
+import { indexOf, type IndexFollower, type KeyedIndex } from './keyed-index.js'
+import { forgetReads, type Reader, type Reading } from './readers.js'
+import type { Collection, Context, Index } from './types.js'
+
+export interface DerivedOptions<V> {
+  readonly name: string
+  readonly rank: number
+  readonly equal: (a: V, b: V) => boolean
+  readonly onError: ((collection: string, key: string, error: unknown) => void) | undefined
+}
+
+/** An entry that reads: the unit of recomputation. */
+class Entry implements Reader {
+  readonly reads = new Set<Reading>()
+  readonly key: string
+  readonly #dirty: Set<string>
+  constructor(key: string, dirty: Set<string>) {
+    this.key = key
+    this.#dirty = dirty
+  }
+  touch(): void {
+    this.#dirty.add(this.key)
+  }
+}
+
+/** What all derivations share: dirty keys, recorded reads, and the fate of a throw. */
+abstract class Derived<V> extends Keyed<V> {
+  protected readonly dirty = new Set<string>()
+  readonly #entries = new Map<string, Entry>()
+  readonly #onError: DerivedOptions<V>['onError']
+
+  constructor(options: DerivedOptions<V>) {
+    super(options.name, options.rank, options.equal)
+    this.#onError = options.onError
+  }
+
+  /** Runs `compute` with its reads recorded; `keep` when it threw: the entry stays as it was. */
+  protected evaluate<R>(key: string, compute: (context: Context) => R): R | typeof keep {
+    let entry = this.#entries.get(key)
+    if (entry) forgetReads(entry)
+    entry ??= new Entry(key, this.dirty)
+    try {
+      return compute(new RecordingContext(this.rank, entry))
+    } catch (error) {
+      if (!this.#onError) throw error
+      this.#onError(this.name, key, error)
+      return keep
+    } finally {
+      if (entry.reads.size > 0) this.#entries.set(key, entry)
+      else this.#entries.delete(key)
+    }
+  }
+
+  protected forget(key: string): void {
+    const entry = this.#entries.get(key)
+    if (!entry) return
+    forgetReads(entry)
+    this.#entries.delete(key)
+  }
+
+  protected takeDirty(): string[] {
+    const keys = [...this.dirty]
+    this.dirty.clear()
+    return keys
+  }
+}
+
+const keep = Symbol('keep')
+
+class RecordingContext implements Context {
+  readonly #rank: number
+  readonly #entry: Entry
+  constructor(rank: number, entry: Entry) {
+    this.#rank = rank
+    this.#entry = entry
+  }
+  get<V>(collection: Collection<V>, key: string): V | undefined {
+    const keyed = keyedOf(collection)
+    this.#mustPrecede(keyed)
+    keyed.readers.add(key, this.#entry)
+    return keyed.get(key)
+  }
+  lookup<V>(index: Index<V>, value: string): readonly V[] {
+    const keyed = indexOf(index)
+    this.#mustPrecede(keyed.of)
+    keyed.readers.add(value, this.#entry)
+    return keyed.members(value)
+  }
+  count<V>(index: Index<V>, value: string): number {
+    const keyed = indexOf(index)
+    this.#mustPrecede(keyed.of)
+    keyed.countReaders.add(value, this.#entry)
+    return keyed.count(value)
+  }
+  #mustPrecede(read: { readonly name: string; readonly rank: number }): void {
+    if (read.rank >= this.#rank) throw new Error(`${read.name} was made after the collection that reads it`)
+  }
+}
+
+/** One value per key of another collection. */
+export class Mapped<I, O> extends Derived<O> implements Follower<I> {
+  readonly #from: Keyed<I>
+  readonly #fn: (value: I, context: Context, key: string) => O | undefined
+
+  constructor(
+    options: DerivedOptions<O>,
+    from: Keyed<I>,
+    fn: (value: I, context: Context, key: string) => O | undefined,
+  ) {
+    super(options)
+    this.#from = from
+    this.#fn = fn
+    from.followers.push(this)
+    for (const key of from.keys()) this.dirty.add(key)
+  }
+
+  follow(key: string): void {
+    this.dirty.add(key)
+  }
+
+  *settle(): Iterable<void> {
+    for (const key of this.takeDirty()) {
+      const value = this.#from.get(key)
+      if (value === undefined) {
+        this.forget(key)
+        this.commit(key, undefined)
+      } else {
+        const result = this.evaluate(key, context => this.#fn(value, context, key))
+        if (result !== keep) this.commit(key, result)
+      }
+      yield
+    }
+  }
+}
+
+/** Any number of entries per key of another collection. */
+export class Expanded<I, O> extends Derived<O> implements Follower<I> {
+  readonly #from: Keyed<I>
+  readonly #fn: (value: I, context: Context, key: string) => Iterable<readonly [key: string, value: O]>
+  /** The keys each parent gave. */
+  readonly #given = new Map<string, readonly string[]>()
+  readonly #parent = new Map<string, string>()
+
+  constructor(
+    options: DerivedOptions<O>,
+    from: Keyed<I>,
+    fn: (value: I, context: Context, key: string) => Iterable<readonly [key: string, value: O]>,
+  ) {
+    super(options)
+    this.#from = from
+    this.#fn = fn
+    from.followers.push(this)
+    for (const key of from.keys()) this.dirty.add(key)
+  }
+
+  follow(key: string): void {
+    this.dirty.add(key)
+  }
+
+  /** All removals come before all additions, so that an entry may move from one parent to another. */
+  *settle(): Iterable<void> {
+    const results: (readonly [parent: string, entries: ReadonlyMap<string, O>])[] = []
+    for (const parent of this.takeDirty()) {
+      const entries = this.#compute(parent)
+      if (entries !== keep) results.push([parent, entries])
+      yield
+    }
+    for (const [parent, entries] of results) this.#release(parent, entries)
+    for (const [parent, entries] of results) {
+      this.#adopt(parent, entries)
+      yield
+    }
+  }
+
+  #compute(parent: string): ReadonlyMap<string, O> | typeof keep {
+    const value = this.#from.get(parent)
+    if (value !== undefined)
+      return this.evaluate(parent, context => new Map(this.#fn(value, context, parent)))
+    this.forget(parent)
+    return new Map()
+  }
+
+  #release(parent: string, entries: ReadonlyMap<string, O>): void {
+    for (const key of this.#given.get(parent) ?? []) {
+      if (entries.has(key)) continue
+      this.#parent.delete(key)
+      this.commit(key, undefined)
+    }
+  }
+
+  #adopt(parent: string, entries: ReadonlyMap<string, O>): void {
+    for (const [key, value] of entries) {
+      const other = this.#parent.get(key)
+      if (other !== undefined && other !== parent) {
+        throw new Error(`${this.name}: both ${other} and ${parent} give the entry ${key}`)
+      }
+      this.#parent.set(key, parent)
+      this.commit(key, value)
+    }
+    if (entries.size > 0) this.#given.set(parent, [...entries.keys()])
+    else this.#given.delete(parent)
+  }
+}
+
+/** One value per index value that has members. */
+export class Grouped<V, O> extends Derived<O> implements IndexFollower {
+  readonly #index: KeyedIndex<V>
+  readonly #fn: (value: string, members: readonly V[], context: Context) => O | undefined
+
+  constructor(
+    options: DerivedOptions<O>,
+    index: KeyedIndex<V>,
+    fn: (value: string, members: readonly V[], context: Context) => O | undefined,
+  ) {
+    super(options)
+    this.#index = index
+    this.#fn = fn
+    index.followers.push(this)
+    for (const value of index.values()) this.dirty.add(value)
+  }
+
+  followValue(value: string): void {
+    this.dirty.add(value)
+  }
+
+  *settle(): Iterable<void> {
+    for (const value of this.takeDirty()) {
+      if (this.#index.count(value) === 0) {
+        this.forget(value)
+        this.commit(value, undefined)
+      } else {
+        const result = this.evaluate(value, context => this.#fn(value, this.#index.members(value), context))
+        if (result !== keep) this.commit(value, result)
+      }
+      yield
+    }
+  }
+}
+
+/** The member keys per index value. */
+export class Rostered<V> extends Keyed<readonly string[]> implements IndexFollower {
+  readonly #index: KeyedIndex<V>
+  readonly #dirty = new Set<string>()
+
+  constructor(name: string, rank: number, index: KeyedIndex<V>) {
+    super(name, rank, () => false)
+    this.#index = index
+    index.followers.push(this)
+    for (const value of index.values()) this.#dirty.add(value)
+  }
+
+  followValue(value: string, membershipMoved: boolean): void {
+    if (membershipMoved) this.#dirty.add(value)
+  }
+
+  *settle(): Iterable<void> {
+    for (const value of this.#dirty) {
+      this.commit(value, this.#index.count(value) === 0 ? undefined : this.#index.keys(value))
+      yield
+    }
+    this.#dirty.clear()
+  }
+}
