@@ -18,7 +18,7 @@ type Version = readonly [map: PersistentMap<number>, model: Map<string, number>]
 const edits: fc.Arbitrary<Edit[]> = fc.array(
   fc.tuple(
     fc.string({ maxLength: 3, unit: fc.constantFrom('a', 'b', 'c', 'd', 'ü') }),
-    fc.option(fc.integer({ max: 3, min: 0 })),
+    fc.option(fc.integer({ max: 3, min: 0 }), { nil: null }),
   ),
   { maxLength: 60 },
 )
