@@ -23,7 +23,6 @@ const condition = (type: string, status: Condition['status'], reason: string): C
   reason,
   message: '',
   observedGeneration: 3,
-  t.end()
 })
 
 const accepted = condition('Accepted', 'True', 'Accepted')
@@ -51,7 +50,6 @@ const refused = (message: string, ...resources: string[]): TypeState => ({
   ...synced,
   state: 'refused',
   refusal: { message, at: 5, resources },
-  t.end()
 })
 
 const aProxy = (id: number, types: ClientState['types'] = { listener: synced }): ClientState => ({
@@ -61,7 +59,6 @@ const aProxy = (id: number, types: ClientState['types'] = { listener: synced }):
   address: '127.0.0.1:1',
   connectedAt: 0,
   types,
-  t.end()
 })
 
 const running = (...proxies: ClientState[]): Runtime => ({ published: true, proxies })
