@@ -185,17 +185,19 @@ function childAt<V>(branch: Branch<V>, bit: number): Node<V> | undefined {
   return branch.bitmap & bit ? branch.slots[slotAt(branch.bitmap, bit)] : undefined
 }
 
-/** A map being changed in place inside {@link PersistentMap.edit}; of no use afterwards. */
+/** A map being changed in place, from {@link PersistentMap.draft} to {@link MapDraft.close}. */
 export class MapDraft<V> {
+  readonly #base: PersistentMap<V>
+  readonly #hash: KeyHash
   #root: Node<V> | undefined
   #size: number
-  readonly #hash: KeyHash
   #owner: object | undefined = {}
 
-  constructor(root: Node<V> | undefined, size: number, hash: KeyHash) {
-    this.#root = root
-    this.#size = size
-    this.#hash = hash
+  constructor(base: PersistentMap<V>) {
+    this.#base = base
+    this.#hash = base.hash
+    this.#root = base.root
+    this.#size = base.size
   }
 
   get size(): number {
@@ -223,30 +225,27 @@ export class MapDraft<V> {
     this.#size--
   }
 
-  /** Ends the draft: what it made can change no more. */
-  close(): Node<V> | undefined {
+  /** The map as it has become: the very map that the draft began with when nothing changed. */
+  close(): PersistentMap<V> {
     this.#owner = undefined
-    return this.#root
+    if (this.#root === this.#base.root) return this.#base
+    return new PersistentMap(this.#root, this.#size, this.#hash)
   }
 
   #open(): object {
-    if (this.#owner === undefined) throw new Error('a draft lives only inside edit()')
+    if (this.#owner === undefined) throw new Error('the draft is closed')
     return this.#owner
   }
 }
 
 /** An immutable map with string keys. `undefined` is no value: it means absent. */
 export class PersistentMap<V> {
-  readonly size: number
-  /** Of use to {@link diff} only. */
-  readonly root: Node<V> | undefined
-  readonly #hash: KeyHash
-
-  private constructor(root: Node<V> | undefined, size: number, hash: KeyHash) {
-    this.root = root
-    this.size = size
-    this.#hash = hash
-  }
+  /** Made by {@link PersistentMap.empty}, {@link PersistentMap.from} and changes. */
+  constructor(
+    readonly root: Node<V> | undefined,
+    readonly size: number,
+    readonly hash: KeyHash,
+  ) {}
 
   /** Maps that are to be compared need one and the same `hash`; giving one is of use to tests only. */
   static empty<V>(hash: KeyHash = fnv1a): PersistentMap<V> {
@@ -260,11 +259,11 @@ export class PersistentMap<V> {
   }
 
   get(key: string): V | undefined {
-    return find(this.root, 0, this.#hash(key), key)?.value
+    return find(this.root, 0, this.hash(key), key)?.value
   }
 
   has(key: string): boolean {
-    return find(this.root, 0, this.#hash(key), key) !== undefined
+    return find(this.root, 0, this.hash(key), key) !== undefined
   }
 
   /** The map with `key` → `value`; this very map when it holds that already. */
@@ -277,12 +276,15 @@ export class PersistentMap<V> {
     return this.edit(draft => draft.delete(key))
   }
 
-  /** Any number of changes at once: copies each branch at most once. This very map when nothing changed. */
+  /** For any number of changes at once: copies each branch at most once. */
+  draft(): MapDraft<V> {
+    return new MapDraft(this)
+  }
+
   edit(change: (draft: MapDraft<V>) => void): PersistentMap<V> {
-    const draft = new MapDraft(this.root, this.size, this.#hash)
+    const draft = this.draft()
     change(draft)
-    const root = draft.close()
-    return root === this.root ? this : new PersistentMap(root, draft.size, this.#hash)
+    return draft.close()
   }
 
   /** In no useful order, but in the same one for the same content. */
