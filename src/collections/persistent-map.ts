@@ -240,12 +240,16 @@ export class MapDraft<V> {
 
 /** An immutable map with string keys. `undefined` is no value: it means absent. */
 export class PersistentMap<V> {
+  readonly root: Node<V> | undefined
+  readonly size: number
+  readonly hash: KeyHash
+
   /** Made by {@link PersistentMap.empty}, {@link PersistentMap.from} and changes. */
-  constructor(
-    readonly root: Node<V> | undefined,
-    readonly size: number,
-    readonly hash: KeyHash,
-  ) {}
+  constructor(root: Node<V> | undefined, size: number, hash: KeyHash) {
+    this.root = root
+    this.size = size
+    this.hash = hash
+  }
 
   /** Maps that are to be compared need one and the same `hash`; giving one is of use to tests only. */
   static empty<V>(hash: KeyHash = fnv1a): PersistentMap<V> {
