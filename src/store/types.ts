@@ -5,11 +5,16 @@ export type StoreEvent =
   | { readonly type: 'upsert'; readonly object: KubeObject; readonly version?: string }
   | { readonly type: 'delete'; readonly locator: Locator; readonly uid?: string; readonly version?: string }
 
-/** A whole kind as listed at `version` (all pages carry one). */
+/** A whole kind as listed at `version` (all pages carry one); the items' own versions are in their metadata. */
 export interface KindList {
   readonly kind: KindId
   readonly items: readonly KubeObject[]
   readonly version?: string
+  /**
+   * Only held objects of which this is true are missing when they are not among the items: the list covers a
+   * part of the kind. Such a list says nothing about the kind as a whole: it raises no floor and resets nothing.
+   */
+  readonly within?: (held: KubeObject) => boolean
 }
 
 /** What one transaction did. */

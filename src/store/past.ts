@@ -1,0 +1,58 @@
+import { LRUCache } from 'lru-cache'
+import type { Locator } from '../core/index.js'
+import { compareVersions, newer } from './versions.js'
+
+/**
+ * What is known of objects of one kind that are not there: a tombstone with the version of each delete, as far as
+ * memory goes, and the floor, at or below which nothing is known of a key that has no tombstone.
+ */
+export class Past {
+  readonly #tombstones: LRUCache<Locator, string>
+  #floor: string | undefined
+  /** The version of the newest list of the whole kind. */
+  listed: string | undefined
+
+  /** @param limit - how many tombstones are kept; forgetting one raises the floor to its version */
+  constructor(limit: number) {
+    this.#tombstones = new LRUCache<Locator, string>({
+      max: limit,
+      dispose: (version, _, reason) => {
+        if (reason === 'evict') this.raiseFloor(version)
+      },
+    })
+  }
+
+  deletedAt(key: Locator): string | undefined {
+    return this.#tombstones.get(key)
+  }
+
+  bury(key: Locator, version: string): void {
+    this.#tombstones.set(key, newer(this.#tombstones.peek(key), version) ?? version)
+  }
+
+  /** The object is there again. */
+  exhume(key: Locator): void {
+    this.#tombstones.delete(key)
+  }
+
+  raiseFloor(version: string): void {
+    this.#floor = newer(this.#floor, version)
+  }
+
+  /**
+   * True when a delete that is no longer known may be newer than the fact: an event at or below the floor, or an
+   * object of a list (`asOf`) that is older than the floor.
+   */
+  hides(version: string, asOf?: string): boolean {
+    if (this.#floor === undefined) return false
+    return asOf === undefined
+      ? compareVersions(version, this.#floor) <= 0
+      : compareVersions(asOf, this.#floor) < 0
+  }
+
+  clear(): void {
+    this.#tombstones.clear()
+    this.#floor = undefined
+    this.listed = undefined
+  }
+}

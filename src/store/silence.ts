@@ -1,0 +1,46 @@
+import { equal } from '../collections/index.js'
+import type { KubeObject } from '../core/index.js'
+import { groups } from '../kinds/index.js'
+
+interface OwnedEntry {
+  readonly controllerName?: string
+}
+
+interface Status {
+  readonly parents?: readonly OwnedEntry[]
+  readonly ancestors?: readonly OwnedEntry[]
+}
+
+type Stated = KubeObject & { readonly status?: Status }
+
+const isOurs = (entry: OwnedEntry) => entry.controllerName?.startsWith(`${groups.gatewright}/`) === true
+
+/**
+ * True when the two differ at most in what nobody derives anything from: managedFields, resourceVersion, and the
+ * status that Gatewright itself writes. That is the entries of `status.parents` and `status.ancestors` with a
+ * controllerName of ours, and the whole status of a GatewayClass, of a Gateway and of a kind of our own group.
+ */
+export function isSilent(before: KubeObject, after: KubeObject): boolean {
+  return before === after || equal(audible(before), audible(after))
+}
+
+function audible(object: Stated): object {
+  return {
+    ...object,
+    metadata: { ...object.metadata, resourceVersion: undefined, managedFields: undefined },
+    status: audibleStatus(object),
+  }
+}
+
+function audibleStatus({ apiVersion, kind, status }: Stated): object | undefined {
+  if (status === undefined || isWrittenByUs(apiVersion, kind)) return undefined
+  const { parents, ancestors, ...rest } = status
+  const foreign = [parents, ancestors].map(entries => entries?.filter(entry => !isOurs(entry)) ?? [])
+  const isEmpty = foreign.every(entries => entries.length === 0) && Object.keys(rest).length === 0
+  return isEmpty ? undefined : { ...rest, foreign }
+}
+
+function isWrittenByUs(apiVersion: string, kind: string): boolean {
+  if (apiVersion.startsWith(`${groups.gatewright}/`)) return true
+  return apiVersion.startsWith(`${groups.gatewayApi}/`) && (kind === 'Gateway' || kind === 'GatewayClass')
+}
