@@ -238,6 +238,33 @@ export class Grouped<V, O> extends Derived<O> implements IndexFollower {
   }
 }
 
+/** The entries of several collections; of equal keys, the earliest part's. */
+export class United<V> extends Keyed<V> implements Follower<V> {
+  readonly #parts: readonly Keyed<V>[]
+  readonly #dirty = new Set<string>()
+
+  constructor(options: DerivedOptions<V>, parts: readonly Keyed<V>[]) {
+    super(options.name, options.rank, options.equal)
+    this.#parts = parts
+    for (const part of parts) {
+      part.followers.push(this)
+      for (const key of part.keys()) this.#dirty.add(key)
+    }
+  }
+
+  follow(key: string): void {
+    this.#dirty.add(key)
+  }
+
+  *settle(): Iterable<void> {
+    for (const key of this.#dirty) {
+      this.commit(key, this.#parts.find(part => part.has(key))?.get(key))
+      yield
+    }
+    this.#dirty.clear()
+  }
+}
+
 /** The member keys per index value. */
 export class Rostered<V> extends Keyed<readonly string[]> implements IndexFollower {
   readonly #index: KeyedIndex<V>

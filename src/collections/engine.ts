@@ -1,4 +1,4 @@
-import { Expanded, Grouped, Mapped, Rostered, type DerivedOptions } from './derived.js'
+import { Expanded, Grouped, Mapped, Rostered, United, type DerivedOptions } from './derived.js'
 import { equal } from './equal.js'
 import { indexOf, KeyedIndex } from './keyed-index.js'
 import { keyedOf, type Keyed } from './keyed.js'
@@ -26,6 +26,7 @@ export function createEngine(options: EngineOptions = {}): Engine {
     expand: (name, from, fn, own) => add(new Expanded(derivedOptions(name, own), keyedOf(from), fn)),
     index: (name, from, fn) => new KeyedIndex(name, keyedOf(from), fn),
     group: (name, index, fn, own) => add(new Grouped(derivedOptions(name, own), indexOf(index), fn)),
+    union: (name, parts) => add(new United(derivedOptions(name), parts.map(keyedOf))),
     roster: (name, index) => add(new Rostered(name, graph.length, indexOf(index))),
     watch(of, listener) {
       const { watchers } = keyedOf(of)

@@ -87,6 +87,8 @@ export interface Engine {
     fn: (value: string, members: readonly V[], context: Context) => O | undefined,
     options?: CollectionOptions<O>,
   ): Collection<O>
+  /** The entries of all parts; of equal keys, the earliest part's. */
+  union<V>(name: string, parts: readonly Collection<V>[]): Collection<V>
   /** The keys of each index value's members, in byte order; moves only when membership does. */
   roster<V>(name: string, index: Index<V>): Collection<readonly string[]>
   /** Called once per flush that changed `of`, after the whole graph has settled. Returns its undo. */

@@ -1,1 +1,6 @@
 export type * from './types.js'
+export { selects, whyNotAttached, type Attempt } from './attachment.js'
+export { whyServiceRefused } from './backends.js'
+export { whyNotGranted, type Grants, type ReferenceFrom, type ReferenceTo } from './grants.js'
+export { covers, intersect, meetingHostnames, mostSpecific, widerHostnames } from './hostnames.js'
+export { resolveReferences, type ReferenceObjects, type References } from './references.js'
