@@ -23,6 +23,8 @@ export interface Resource {
   readonly edsName?: string
   /** A cluster that is usable only some time after its ACK: it resolves names (or, later, checks health). */
   readonly warms?: boolean
+  /** How long a proxy keeps it without hearing of it again, in milliseconds (xDS `Resource.ttl`). */
+  readonly ttlMs?: number
 }
 
 /** A resource's place: which Gateway's proxies are given it. Keyed `<gateway>|<type>|<name>`. */
