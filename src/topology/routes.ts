@@ -1,0 +1,89 @@
+import type { KubeObject, Locator } from '../core/index.js'
+import { kindId, locator, section } from '../core/index.js'
+import type { BackendObjectReference, HTTPRouteFilter, ParentReference } from '../kinds/index.js'
+import { groups, ids } from '../kinds/index.js'
+import type { Node, Reference } from './node.js'
+
+/** Any route kind, as far as its links go. */
+export interface Route extends KubeObject {
+  readonly spec: { readonly parentRefs?: readonly ParentReference[]; readonly rules?: readonly Rule[] }
+}
+
+interface Rule {
+  readonly name?: string
+  readonly filters?: readonly HTTPRouteFilter[]
+  readonly backendRefs?: readonly BackendRef[]
+}
+
+interface BackendRef extends BackendObjectReference {
+  readonly filters?: readonly HTTPRouteFilter[]
+}
+
+/** A parent's locator: a Gateway unless it says otherwise, beside the route unless it says otherwise. */
+export function parentOf(ref: ParentReference, namespace: string | undefined): Locator {
+  return locator(
+    kindId(ref.group ?? groups.gatewayApi, ref.kind ?? 'Gateway'),
+    ref.namespace ?? namespace,
+    ref.name,
+  )
+}
+
+/** A parentRef means a listener by name, all on a port, or all. Equal ones count once; a Service as parent (a mesh) is no link here. */
+export function listenersNamed({ object, namespace }: Node): Reference[] {
+  const references = new Map<string, Reference>()
+  const parentRefs = (object as Route).spec.parentRefs ?? []
+  parentRefs.forEach((ref, i) => {
+    if (ref.kind !== undefined && ref.kind !== 'Gateway' && ref.kind !== 'ListenerSet') return
+    const to = section(parentOf(ref, namespace), listenerOf(ref))
+    if (!references.has(to)) references.set(to, { to, field: `spec.parentRefs[${i}]` })
+  })
+  return [...references.values()]
+}
+
+function listenerOf({ sectionName = '', port }: ParentReference): string {
+  const name = sectionName === '' ? '*' : sectionName
+  return port === undefined ? name : `${name}:${port}`
+}
+
+export function backendsOf({ payload, namespace, field }: Node): Reference[] {
+  return ((payload as Rule).backendRefs ?? []).map((ref, i) => ({
+    to: backendOf(ref, namespace),
+    field: `${field}.backendRefs[${i}]`,
+  }))
+}
+
+/** With a port it is the Service's port of that number, else the Service. */
+function backendOf(ref: BackendObjectReference, namespace: string | undefined): Locator {
+  const kind = kindId(ref.group ?? groups.core, ref.kind ?? 'Service')
+  const object = locator(kind, ref.namespace ?? namespace, ref.name)
+  return kind === ids.Service && ref.port !== undefined ? section(object, `*:${ref.port}`) : object
+}
+
+export function mirrorsOf({ payload, namespace, field }: Node): Reference[] {
+  return mirrorRefs(payload as Rule, field as string).map(({ ref, at }) => ({
+    to: backendOf(ref, namespace),
+    field: at,
+  }))
+}
+
+export interface Found {
+  readonly ref: BackendObjectReference
+  readonly at: string
+}
+
+/** The mirrors among a rule's filters and among those of its backends. */
+export function mirrorRefs({ filters, backendRefs = [] }: Rule, field: string): Found[] {
+  const found = mirrorsIn(filters, field)
+  backendRefs.forEach((backend, i) => {
+    if (backend.filters) found.push(...mirrorsIn(backend.filters, `${field}.backendRefs[${i}]`))
+  })
+  return found
+}
+
+function mirrorsIn(filters: readonly HTTPRouteFilter[] = [], field: string): Found[] {
+  return filters.flatMap(({ requestMirror }, i) =>
+    requestMirror
+      ? [{ ref: requestMirror.backendRef, at: `${field}.filters[${i}].requestMirror.backendRef` }]
+      : [],
+  )
+}
