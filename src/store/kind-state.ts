@@ -75,7 +75,7 @@ export class KindState {
     const deletedAt = this.past.deletedAt(key)
     if (deletedAt === version) return 'duplicate'
     const isStale =
-      deletedAt === undefined ? this.past.hides(version) : compareVersions(version, deletedAt) < 0
+      deletedAt === undefined ? this.past.hides(key, version) : compareVersions(version, deletedAt) < 0
     if (isStale) return 'stale'
     this.past.bury(key, version)
     return 'accepted'
@@ -92,8 +92,8 @@ export class KindState {
       return order > 0 ? undefined : order === 0 ? 'duplicate' : 'stale'
     }
     const deletedAt = this.past.deletedAt(key)
-    if (deletedAt !== undefined) return compareVersions(version, deletedAt) > 0 ? undefined : 'stale'
-    return held === undefined && this.past.hides(version, asOf) ? 'hint' : undefined
+    if (deletedAt !== undefined && compareVersions(version, deletedAt) <= 0) return 'stale'
+    return held === undefined && this.past.hides(key, version, asOf) ? 'hint' : undefined
   }
 }
 

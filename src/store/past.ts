@@ -40,14 +40,14 @@ export class Past {
   }
 
   /**
-   * True when a delete that is no longer known may be newer than the fact: an event at or below the floor, or an
-   * object of a list (`asOf`) that is older than the floor.
+   * True when a delete that has no tombstone may be newer than the fact: an event at or below the floor, or an
+   * object of a list (`asOf`) that is older than the floor. A tombstone is the newest delete that was told of; only
+   * a list may have shown a newer one.
    */
-  hides(version: string, asOf?: string): boolean {
-    if (this.#floor === undefined) return false
-    return asOf === undefined
-      ? compareVersions(version, this.#floor) <= 0
-      : compareVersions(asOf, this.#floor) < 0
+  hides(key: Locator, version: string, asOf?: string): boolean {
+    const floor = this.#tombstones.has(key) ? this.listed : this.#floor
+    if (floor === undefined) return false
+    return asOf === undefined ? compareVersions(version, floor) <= 0 : compareVersions(asOf, floor) < 0
   }
 
   clear(): void {

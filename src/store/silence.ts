@@ -11,9 +11,12 @@ interface Status {
   readonly ancestors?: readonly OwnedEntry[]
 }
 
-type Stated = KubeObject & { readonly status?: Status }
+/** Nobody has checked what a status holds. */
+type Stated = KubeObject & { readonly status?: Status | null }
 
-const isOurs = (entry: OwnedEntry) => entry.controllerName?.startsWith(`${groups.gatewright}/`) === true
+function isOurs(entry: OwnedEntry | null): boolean {
+  return String(entry?.controllerName).startsWith(`${groups.gatewright}/`)
+}
 
 /**
  * True when the two differ at most in what nobody derives anything from: managedFields, resourceVersion, and the
@@ -33,11 +36,15 @@ function audible(object: Stated): object {
 }
 
 function audibleStatus({ apiVersion, kind, status }: Stated): object | undefined {
-  if (status === undefined || isWrittenByUs(apiVersion, kind)) return undefined
+  if (typeof status !== 'object' || status === null || isWrittenByUs(apiVersion, kind)) return undefined
   const { parents, ancestors, ...rest } = status
-  const foreign = [parents, ancestors].map(entries => entries?.filter(entry => !isOurs(entry)) ?? [])
+  const foreign = [parents, ancestors].map(foreignEntries)
   const isEmpty = foreign.every(entries => entries.length === 0) && Object.keys(rest).length === 0
   return isEmpty ? undefined : { ...rest, foreign }
+}
+
+function foreignEntries(entries: unknown): readonly unknown[] {
+  return Array.isArray(entries) ? entries.filter(entry => !isOurs(entry as OwnedEntry | null)) : []
 }
 
 function isWrittenByUs(apiVersion: string, kind: string): boolean {
