@@ -1,29 +1,11 @@
 import type { Collection, Engine } from '../collections/index.js'
-import type {
-  Backend,
-  Gateway,
-  GatewayClass,
-  HTTPRoute,
-  Namespace,
-  ReferenceGrant,
-  Service,
-} from '../kinds/index.js'
+import type { Gateway, GatewayClass } from '../kinds/index.js'
+import type { Objects } from '../store/index.js'
 import { attach } from './attachment.js'
 import { resolveBackends } from './backends.js'
 import { indexGrants, type Grants } from './grants.js'
 import { keyOf, listenersOf, ownClasses, ownGateways } from './listeners.js'
 import type { Listener, RouteAttachments, RouteBackends } from './types.js'
-
-/** The objects that references are followed through, by kind; keys are locators. */
-export interface ReferenceObjects {
-  readonly gatewayClasses: Collection<GatewayClass>
-  readonly gateways: Collection<Gateway>
-  readonly httpRoutes: Collection<HTTPRoute>
-  readonly referenceGrants: Collection<ReferenceGrant>
-  readonly services: Collection<Service>
-  readonly namespaces: Collection<Namespace>
-  readonly backends: Collection<Backend>
-}
 
 /** Every reference of the Gateway API, followed to its end. */
 export interface References {
@@ -43,7 +25,7 @@ export interface References {
 }
 
 /** Follows parentRefs, backendRefs and grants. Objects that lead to no Gateway of ours cost one look each. */
-export function resolveReferences(engine: Engine, objects: ReferenceObjects): References {
+export function resolveReferences(engine: Engine, objects: Objects): References {
   const grants = indexGrants(engine, objects.referenceGrants)
   const classes = ownClasses(engine, objects.gatewayClasses)
   const gateways = ownGateways(engine, objects.gateways, classes)
