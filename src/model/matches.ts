@@ -1,5 +1,4 @@
-import { RE2JS } from 're2js'
-import type { HTTPRouteMatch, HTTPValueMatch } from '../kinds/index.js'
+import { whyNotRegex, type HTTPRouteMatch, type HTTPValueMatch } from '../kinds/index.js'
 import type { Reason } from '../topology/index.js'
 import type { Match, ValueMatch } from './types.js'
 
@@ -65,12 +64,7 @@ function whyValuesUnusable({ headers, queryParams }: Match): string | undefined 
   return undefined
 }
 
-/** Why a text is no regular expression of RE2, the dialect that Envoy compiles. */
-export function whyNoRegularExpression(pattern: string): string | undefined {
-  try {
-    RE2JS.compile(pattern)
-    return undefined
-  } catch (error) {
-    return `${pattern} is no RE2 regular expression: ${error instanceof Error ? error.message : String(error)}`
-  }
+function whyNoRegularExpression(pattern: string): string | undefined {
+  const why = whyNotRegex(pattern)
+  return why === undefined ? undefined : `${pattern} is no RE2 regular expression: ${why}`
 }
