@@ -4,6 +4,9 @@ import type { Writer } from './writer.js'
 /** Writes a field or an item whole: tag, length and value. */
 export type Write = (writer: Writer, value: unknown) => void
 
+/** Writes the fields of a message, without tag and length. `any`: the value names its type, which is no field. */
+export type Body = (writer: Writer, value: unknown, any?: boolean) => void
+
 /** The value as an object with own keys; throws on anything else. */
 export function asObject(value: unknown): Readonly<Record<string, unknown>> {
   if (typeof value !== 'object' || value === null || Array.isArray(value))

@@ -1,2 +1,10 @@
+/** The model as Envoy resources: built in Envoy's own JSON shape, encoded once, versioned by content. */
 export type * from './types.js'
 export { typeUrls } from './types.js'
+export { bootstrap, type BootstrapOptions } from './bootstrap.js'
+export { createResources, type DataPlanes, type ResourceOptions, type Resources } from './resources.js'
+export { decode } from './decode.js'
+export { encode } from './wire.js'
+export { Misfit } from './misfit.js'
+export { redactedFields } from './redaction.js'
+export { staticBootstrap } from './static.js'

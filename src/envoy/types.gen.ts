@@ -287,7 +287,7 @@ export interface AccessLogFilter {
 }
 
 export interface AndFilter {
-  readonly filters?: readonly (AccessLogFilter)[] | undefined
+  readonly filters?: readonly AccessLogFilter[] | undefined
 }
 
 export interface ComparisonFilter {
@@ -305,7 +305,7 @@ export interface ExtensionFilter {
 }
 
 export interface GrpcStatusFilter {
-  readonly statuses?: readonly (GrpcStatusFilter_Status)[] | undefined
+  readonly statuses?: readonly GrpcStatusFilter_Status[] | undefined
   readonly exclude?: boolean | undefined
 }
 
@@ -314,7 +314,7 @@ export interface HeaderFilter {
 }
 
 export interface LogTypeFilter {
-  readonly types?: readonly (AccessLogType)[] | undefined
+  readonly types?: readonly AccessLogType[] | undefined
   readonly exclude?: boolean | undefined
 }
 
@@ -327,11 +327,11 @@ export interface NotHealthCheckFilter {
 }
 
 export interface OrFilter {
-  readonly filters?: readonly (AccessLogFilter)[] | undefined
+  readonly filters?: readonly AccessLogFilter[] | undefined
 }
 
 export interface ResponseFlagFilter {
-  readonly flags?: readonly (string)[] | undefined
+  readonly flags?: readonly string[] | undefined
 }
 
 export interface RuntimeFilter {
@@ -348,23 +348,23 @@ export interface TraceableFilter {
 }
 
 export interface Admin {
-  readonly access_log?: readonly (AccessLog)[] | undefined
+  readonly access_log?: readonly AccessLog[] | undefined
   readonly profile_path?: string | undefined
   readonly address?: Address | undefined
-  readonly socket_options?: readonly (SocketOption)[] | undefined
+  readonly socket_options?: readonly SocketOption[] | undefined
   readonly ignore_global_conn_limit?: boolean | undefined
-  readonly allow_paths?: readonly (EnvoyTypeMatcherStringMatcher)[] | undefined
+  readonly allow_paths?: readonly EnvoyTypeMatcherStringMatcher[] | undefined
 }
 
 export interface Bootstrap {
   readonly node?: Node | undefined
-  readonly node_context_params?: readonly (string)[] | undefined
+  readonly node_context_params?: readonly string[] | undefined
   readonly static_resources?: Bootstrap_StaticResources | undefined
   readonly dynamic_resources?: Bootstrap_DynamicResources | undefined
   readonly cluster_manager?: ClusterManager | undefined
   readonly hds_config?: ApiConfigSource | undefined
   readonly flags_path?: string | undefined
-  readonly stats_sinks?: readonly (StatsSink)[] | undefined
+  readonly stats_sinks?: readonly StatsSink[] | undefined
   readonly deferred_stat_options?: Bootstrap_DeferredStatOptions | undefined
   readonly stats_config?: StatsConfig | undefined
   readonly stats_flush_interval?: Duration | undefined
@@ -378,13 +378,13 @@ export interface Bootstrap {
   readonly header_prefix?: string | undefined
   readonly stats_server_version_override?: Int64 | undefined
   readonly typed_dns_resolver_config?: ConfigCoreTypedExtensionConfig | undefined
-  readonly bootstrap_extensions?: readonly (ConfigCoreTypedExtensionConfig)[] | undefined
-  readonly fatal_actions?: readonly (FatalAction)[] | undefined
-  readonly config_sources?: readonly (ConfigSource)[] | undefined
+  readonly bootstrap_extensions?: readonly ConfigCoreTypedExtensionConfig[] | undefined
+  readonly fatal_actions?: readonly FatalAction[] | undefined
+  readonly config_sources?: readonly ConfigSource[] | undefined
   readonly default_config_source?: ConfigSource | undefined
   readonly default_socket_interface?: string | undefined
   readonly certificate_provider_instances?: { readonly [key: string]: ConfigCoreTypedExtensionConfig } | undefined
-  readonly inline_headers?: readonly (CustomInlineHeader)[] | undefined
+  readonly inline_headers?: readonly CustomInlineHeader[] | undefined
   readonly perf_tracing_file_path?: string | undefined
   readonly default_regex_engine?: ConfigCoreTypedExtensionConfig | undefined
   readonly xds_delegate_extension?: ConfigCoreTypedExtensionConfig | undefined
@@ -422,9 +422,9 @@ export interface Bootstrap_GrpcAsyncClientManagerConfig {
 }
 
 export interface Bootstrap_StaticResources {
-  readonly listeners?: readonly (Listener)[] | undefined
-  readonly clusters?: readonly (Cluster)[] | undefined
-  readonly secrets?: readonly (Secret)[] | undefined
+  readonly listeners?: readonly Listener[] | undefined
+  readonly clusters?: readonly Cluster[] | undefined
+  readonly secrets?: readonly Secret[] | undefined
 }
 
 export interface ClusterManager {
@@ -450,7 +450,7 @@ export interface FatalAction {
 }
 
 export interface LayeredRuntime {
-  readonly layers?: readonly (RuntimeLayer)[] | undefined
+  readonly layers?: readonly RuntimeLayer[] | undefined
 }
 
 export interface MemoryAllocatorManager {
@@ -484,7 +484,7 @@ export interface RuntimeLayer_RtdsLayer {
 }
 
 export interface Watchdog {
-  readonly actions?: readonly (Watchdog_WatchdogAction)[] | undefined
+  readonly actions?: readonly Watchdog_WatchdogAction[] | undefined
   readonly miss_timeout?: Duration | undefined
   readonly megamiss_timeout?: Duration | undefined
   readonly kill_timeout?: Duration | undefined
@@ -504,8 +504,8 @@ export interface Watchdogs {
 }
 
 export interface CircuitBreakers {
-  readonly thresholds?: readonly (CircuitBreakers_Thresholds)[] | undefined
-  readonly per_host_thresholds?: readonly (CircuitBreakers_Thresholds)[] | undefined
+  readonly thresholds?: readonly CircuitBreakers_Thresholds[] | undefined
+  readonly per_host_thresholds?: readonly CircuitBreakers_Thresholds[] | undefined
 }
 
 export interface CircuitBreakers_Thresholds {
@@ -526,7 +526,7 @@ export interface CircuitBreakers_Thresholds_RetryBudget {
 }
 
 export interface Cluster {
-  readonly transport_socket_matches?: readonly (Cluster_TransportSocketMatch)[] | undefined
+  readonly transport_socket_matches?: readonly Cluster_TransportSocketMatch[] | undefined
   readonly transport_socket_matcher?: Matcher | undefined
   readonly name?: string | undefined
   readonly alt_stat_name?: string | undefined
@@ -539,7 +539,7 @@ export interface Cluster {
   readonly per_connection_buffer_high_watermark_timeout?: Duration | undefined
   readonly lb_policy?: Cluster_LbPolicy | undefined
   readonly load_assignment?: ClusterLoadAssignment | undefined
-  readonly health_checks?: readonly (CoreHealthCheck)[] | undefined
+  readonly health_checks?: readonly CoreHealthCheck[] | undefined
   readonly circuit_breakers?: CircuitBreakers | undefined
   readonly typed_extension_protocol_options?: { readonly [key: string]: Any } | undefined
   readonly dns_lookup_family?: Cluster_DnsLookupFamily | undefined
@@ -560,10 +560,10 @@ export interface Cluster {
   readonly upstream_connection_options?: UpstreamConnectionOptions | undefined
   readonly close_connections_on_host_health_failure?: boolean | undefined
   readonly ignore_health_on_host_removal?: boolean | undefined
-  readonly filters?: readonly (ClusterFilter)[] | undefined
+  readonly filters?: readonly ClusterFilter[] | undefined
   readonly load_balancing_policy?: LoadBalancingPolicy | undefined
   readonly lrs_server?: ConfigSource | undefined
-  readonly lrs_report_endpoint_metrics?: readonly (string)[] | undefined
+  readonly lrs_report_endpoint_metrics?: readonly string[] | undefined
   readonly upstream_config?: ConfigCoreTypedExtensionConfig | undefined
   readonly track_cluster_stats?: TrackClusterStats | undefined
   readonly preconnect_policy?: Cluster_PreconnectPolicy | undefined
@@ -609,7 +609,7 @@ export interface Cluster_EdsClusterConfig {
 export interface Cluster_LbSubsetConfig {
   readonly fallback_policy?: Cluster_LbSubsetConfig_LbSubsetFallbackPolicy | undefined
   readonly default_subset?: { readonly [name: string]: Json } | undefined
-  readonly subset_selectors?: readonly (Cluster_LbSubsetConfig_LbSubsetSelector)[] | undefined
+  readonly subset_selectors?: readonly Cluster_LbSubsetConfig_LbSubsetSelector[] | undefined
   readonly locality_weight_aware?: boolean | undefined
   readonly scale_locality_weight?: boolean | undefined
   readonly panic_mode_any?: boolean | undefined
@@ -618,10 +618,10 @@ export interface Cluster_LbSubsetConfig {
 }
 
 export interface Cluster_LbSubsetConfig_LbSubsetSelector {
-  readonly keys?: readonly (string)[] | undefined
+  readonly keys?: readonly string[] | undefined
   readonly single_host_per_subset?: boolean | undefined
   readonly fallback_policy?: Cluster_LbSubsetConfig_LbSubsetSelector_LbSubsetSelectorFallbackPolicy | undefined
-  readonly fallback_keys_subset?: readonly (string)[] | undefined
+  readonly fallback_keys_subset?: readonly string[] | undefined
 }
 
 export interface Cluster_LeastRequestLbConfig {
@@ -685,7 +685,7 @@ export interface ClusterFilter {
 }
 
 export interface LoadBalancingPolicy {
-  readonly policies?: readonly (LoadBalancingPolicy_Policy)[] | undefined
+  readonly policies?: readonly LoadBalancingPolicy_Policy[] | undefined
 }
 
 export interface LoadBalancingPolicy_Policy {
@@ -716,7 +716,7 @@ export interface OutlierDetection {
   readonly max_ejection_time?: Duration | undefined
   readonly max_ejection_time_jitter?: Duration | undefined
   readonly successful_active_health_check_uneject_host?: boolean | undefined
-  readonly monitors?: readonly (ConfigCoreTypedExtensionConfig)[] | undefined
+  readonly monitors?: readonly ConfigCoreTypedExtensionConfig[] | undefined
   readonly always_eject_one_host?: boolean | undefined
   readonly detect_degraded_hosts?: boolean | undefined
 }
@@ -744,7 +744,7 @@ export interface KeyValueStoreConfig {
 
 export interface HttpGenericBodyMatch {
   readonly bytes_limit?: number | undefined
-  readonly patterns?: readonly (HttpGenericBodyMatch_GenericTextMatch)[] | undefined
+  readonly patterns?: readonly HttpGenericBodyMatch_GenericTextMatch[] | undefined
 }
 
 export interface HttpGenericBodyMatch_GenericTextMatch {
@@ -753,7 +753,7 @@ export interface HttpGenericBodyMatch_GenericTextMatch {
 }
 
 export interface HttpHeadersMatch {
-  readonly headers?: readonly (HeaderMatcher)[] | undefined
+  readonly headers?: readonly HeaderMatcher[] | undefined
 }
 
 export interface MatchPredicate {
@@ -770,7 +770,7 @@ export interface MatchPredicate {
 }
 
 export interface MatchPredicate_MatchSet {
-  readonly rules?: readonly (MatchPredicate)[] | undefined
+  readonly rules?: readonly MatchPredicate[] | undefined
 }
 
 export interface MutationRulesHeaderMutation {
@@ -806,8 +806,8 @@ export interface AlternateProtocolsCacheOptions {
   readonly name?: string | undefined
   readonly max_entries?: number | undefined
   readonly key_value_store_config?: ConfigCoreTypedExtensionConfig | undefined
-  readonly prepopulated_entries?: readonly (AlternateProtocolsCacheOptions_AlternateProtocolsCacheEntry)[] | undefined
-  readonly canonical_suffixes?: readonly (string)[] | undefined
+  readonly prepopulated_entries?: readonly AlternateProtocolsCacheOptions_AlternateProtocolsCacheEntry[] | undefined
+  readonly canonical_suffixes?: readonly string[] | undefined
 }
 
 export interface AlternateProtocolsCacheOptions_AlternateProtocolsCacheEntry {
@@ -818,13 +818,13 @@ export interface AlternateProtocolsCacheOptions_AlternateProtocolsCacheEntry {
 export interface ApiConfigSource {
   readonly api_type?: ApiConfigSource_ApiType | undefined
   readonly transport_api_version?: ApiVersion | undefined
-  readonly cluster_names?: readonly (string)[] | undefined
-  readonly grpc_services?: readonly (GrpcService)[] | undefined
+  readonly cluster_names?: readonly string[] | undefined
+  readonly grpc_services?: readonly GrpcService[] | undefined
   readonly refresh_delay?: Duration | undefined
   readonly request_timeout?: Duration | undefined
   readonly rate_limit_settings?: RateLimitSettings | undefined
   readonly set_node_on_first_message_only?: boolean | undefined
-  readonly config_validators?: readonly (ConfigCoreTypedExtensionConfig)[] | undefined
+  readonly config_validators?: readonly ConfigCoreTypedExtensionConfig[] | undefined
 }
 
 export interface BackoffStrategy {
@@ -835,8 +835,8 @@ export interface BackoffStrategy {
 export interface BindConfig {
   readonly source_address?: SocketAddress | undefined
   readonly freebind?: boolean | undefined
-  readonly socket_options?: readonly (SocketOption)[] | undefined
-  readonly extra_source_addresses?: readonly (ExtraSourceAddress)[] | undefined
+  readonly socket_options?: readonly SocketOption[] | undefined
+  readonly extra_source_addresses?: readonly ExtraSourceAddress[] | undefined
   readonly local_address_selector?: ConfigCoreTypedExtensionConfig | undefined
   readonly validate_network_namespaces?: boolean | undefined
 }
@@ -858,7 +858,7 @@ export interface ConfigCoreCidrRange {
 }
 
 export interface ConfigSource {
-  readonly authorities?: readonly (Authority)[] | undefined
+  readonly authorities?: readonly Authority[] | undefined
   readonly path_config_source?: PathConfigSource | undefined
   readonly api_config_source?: ApiConfigSource | undefined
   readonly ads?: AggregatedConfigSource | undefined
@@ -894,14 +894,14 @@ export interface Extension {
   readonly category?: string | undefined
   readonly version?: BuildVersion | undefined
   readonly disabled?: boolean | undefined
-  readonly type_urls?: readonly (string)[] | undefined
+  readonly type_urls?: readonly string[] | undefined
 }
 
 export interface ExtensionConfigSource {
   readonly config_source?: ConfigSource | undefined
   readonly default_config?: Any | undefined
   readonly apply_default_config_without_warming?: boolean | undefined
-  readonly type_urls?: readonly (string)[] | undefined
+  readonly type_urls?: readonly string[] | undefined
 }
 
 export interface ExtraSourceAddress {
@@ -910,19 +910,19 @@ export interface ExtraSourceAddress {
 }
 
 export interface GrpcMethodList {
-  readonly services?: readonly (GrpcMethodList_Service)[] | undefined
+  readonly services?: readonly GrpcMethodList_Service[] | undefined
 }
 
 export interface GrpcMethodList_Service {
   readonly name?: string | undefined
-  readonly method_names?: readonly (string)[] | undefined
+  readonly method_names?: readonly string[] | undefined
 }
 
 export interface GrpcService {
   readonly envoy_grpc?: GrpcService_EnvoyGrpc | undefined
   readonly google_grpc?: GrpcService_GoogleGrpc | undefined
   readonly timeout?: Duration | undefined
-  readonly initial_metadata?: readonly (HeaderValue)[] | undefined
+  readonly initial_metadata?: readonly HeaderValue[] | undefined
   readonly retry_policy?: CoreRetryPolicy | undefined
 }
 
@@ -937,9 +937,9 @@ export interface GrpcService_EnvoyGrpc {
 export interface GrpcService_GoogleGrpc {
   readonly target_uri?: string | undefined
   readonly channel_credentials?: GrpcService_GoogleGrpc_ChannelCredentials | undefined
-  readonly channel_credentials_plugin?: readonly (Any)[] | undefined
-  readonly call_credentials?: readonly (GrpcService_GoogleGrpc_CallCredentials)[] | undefined
-  readonly call_credentials_plugin?: readonly (Any)[] | undefined
+  readonly channel_credentials_plugin?: readonly Any[] | undefined
+  readonly call_credentials?: readonly GrpcService_GoogleGrpc_CallCredentials[] | undefined
+  readonly call_credentials_plugin?: readonly Any[] | undefined
   readonly stat_prefix?: string | undefined
   readonly credentials_factory_name?: string | undefined
   readonly config?: { readonly [name: string]: Json } | undefined
@@ -1040,7 +1040,7 @@ export interface CoreHealthCheck {
   readonly unhealthy_interval?: Duration | undefined
   readonly unhealthy_edge_interval?: Duration | undefined
   readonly healthy_edge_interval?: Duration | undefined
-  readonly event_logger?: readonly (ConfigCoreTypedExtensionConfig)[] | undefined
+  readonly event_logger?: readonly ConfigCoreTypedExtensionConfig[] | undefined
   readonly event_service?: EventServiceConfig | undefined
   readonly always_log_health_check_failures?: boolean | undefined
   readonly always_log_health_check_success?: boolean | undefined
@@ -1056,19 +1056,19 @@ export interface HealthCheck_CustomHealthCheck {
 export interface HealthCheck_GrpcHealthCheck {
   readonly service_name?: string | undefined
   readonly authority?: string | undefined
-  readonly initial_metadata?: readonly (HeaderValueOption)[] | undefined
+  readonly initial_metadata?: readonly HeaderValueOption[] | undefined
 }
 
 export interface HealthCheck_HttpHealthCheck {
   readonly host?: string | undefined
   readonly path?: string | undefined
   readonly send?: HealthCheck_Payload | undefined
-  readonly receive?: readonly (HealthCheck_Payload)[] | undefined
+  readonly receive?: readonly HealthCheck_Payload[] | undefined
   readonly response_buffer_size?: Int64 | undefined
-  readonly request_headers_to_add?: readonly (HeaderValueOption)[] | undefined
-  readonly request_headers_to_remove?: readonly (string)[] | undefined
-  readonly expected_statuses?: readonly (Int64Range)[] | undefined
-  readonly retriable_statuses?: readonly (Int64Range)[] | undefined
+  readonly request_headers_to_add?: readonly HeaderValueOption[] | undefined
+  readonly request_headers_to_remove?: readonly string[] | undefined
+  readonly expected_statuses?: readonly Int64Range[] | undefined
+  readonly retriable_statuses?: readonly Int64Range[] | undefined
   readonly codec_client_type?: CodecClientType | undefined
   readonly use_alpn_protocol?: boolean | undefined
   readonly service_name_matcher?: EnvoyTypeMatcherStringMatcher | undefined
@@ -1082,16 +1082,16 @@ export interface HealthCheck_Payload {
 
 export interface HealthCheck_TcpHealthCheck {
   readonly send?: HealthCheck_Payload | undefined
-  readonly receive?: readonly (HealthCheck_Payload)[] | undefined
+  readonly receive?: readonly HealthCheck_Payload[] | undefined
   readonly proxy_protocol_config?: ProxyProtocolConfig | undefined
 }
 
 export interface HealthCheck_TlsOptions {
-  readonly alpn_protocols?: readonly (string)[] | undefined
+  readonly alpn_protocols?: readonly string[] | undefined
 }
 
 export interface HealthStatusSet {
-  readonly statuses?: readonly (HealthStatus)[] | undefined
+  readonly statuses?: readonly HealthStatus[] | undefined
 }
 
 export interface Http1ProtocolOptions {
@@ -1104,7 +1104,7 @@ export interface Http1ProtocolOptions {
   readonly override_stream_error_on_invalid_http_message?: boolean | undefined
   readonly send_fully_qualified_url?: boolean | undefined
   readonly allow_custom_methods?: boolean | undefined
-  readonly ignore_http_11_upgrade?: readonly (EnvoyTypeMatcherStringMatcher)[] | undefined
+  readonly ignore_http_11_upgrade?: readonly EnvoyTypeMatcherStringMatcher[] | undefined
 }
 
 export interface Http1ProtocolOptions_HeaderKeyFormat {
@@ -1128,7 +1128,7 @@ export interface Http2ProtocolOptions {
   readonly max_inbound_priority_frames_per_stream?: number | undefined
   readonly max_inbound_window_update_frames_per_data_frame_sent?: number | undefined
   readonly override_stream_error_on_invalid_http_message?: boolean | undefined
-  readonly custom_settings_parameters?: readonly (Http2ProtocolOptions_SettingsParameter)[] | undefined
+  readonly custom_settings_parameters?: readonly Http2ProtocolOptions_SettingsParameter[] | undefined
   readonly connection_keepalive?: KeepaliveSettings | undefined
   readonly use_oghttp2_codec?: boolean | undefined
   readonly max_metadata_size?: Int64 | undefined
@@ -1167,8 +1167,8 @@ export interface CoreHttpProtocolOptions {
 
 export interface CoreHttpService {
   readonly http_uri?: HttpUri | undefined
-  readonly request_headers_to_add?: readonly (HeaderValueOption)[] | undefined
-  readonly formatters?: readonly (ConfigCoreTypedExtensionConfig)[] | undefined
+  readonly request_headers_to_add?: readonly HeaderValueOption[] | undefined
+  readonly formatters?: readonly ConfigCoreTypedExtensionConfig[] | undefined
 }
 
 export interface HttpUri {
@@ -1222,8 +1222,8 @@ export interface Node {
   readonly user_agent_name?: string | undefined
   readonly user_agent_version?: string | undefined
   readonly user_agent_build_version?: BuildVersion | undefined
-  readonly extensions?: readonly (Extension)[] | undefined
-  readonly client_features?: readonly (string)[] | undefined
+  readonly extensions?: readonly Extension[] | undefined
+  readonly client_features?: readonly string[] | undefined
 }
 
 export interface PathConfigSource {
@@ -1240,12 +1240,12 @@ export interface Pipe {
 export interface ProxyProtocolConfig {
   readonly version?: ProxyProtocolConfig_Version | undefined
   readonly pass_through_tlvs?: ProxyProtocolPassThroughTLVs | undefined
-  readonly added_tlvs?: readonly (TlvEntry)[] | undefined
+  readonly added_tlvs?: readonly TlvEntry[] | undefined
 }
 
 export interface ProxyProtocolPassThroughTLVs {
   readonly match_type?: ProxyProtocolPassThroughTLVs_PassTLVsMatchType | undefined
-  readonly tlv_type?: readonly (number)[] | undefined
+  readonly tlv_type?: readonly number[] | undefined
 }
 
 export interface QuicKeepAliveSettings {
@@ -1288,7 +1288,7 @@ export interface CoreRetryPolicy {
   readonly num_retries?: number | undefined
   readonly retry_on?: string | undefined
   readonly retry_priority?: CoreRetryPolicy_RetryPriority | undefined
-  readonly retry_host_predicate?: readonly (CoreRetryPolicy_RetryHostPredicate)[] | undefined
+  readonly retry_host_predicate?: readonly CoreRetryPolicy_RetryHostPredicate[] | undefined
   readonly host_selection_retry_max_attempts?: Int64 | undefined
 }
 
@@ -1380,7 +1380,7 @@ export interface SocketOption_SocketType_Stream {
 }
 
 export interface SocketOptionsOverride {
-  readonly socket_options?: readonly (SocketOption)[] | undefined
+  readonly socket_options?: readonly SocketOption[] | undefined
 }
 
 export interface SubstitutionFormatString {
@@ -1388,7 +1388,7 @@ export interface SubstitutionFormatString {
   readonly text_format_source?: DataSource | undefined
   readonly omit_empty_values?: boolean | undefined
   readonly content_type?: string | undefined
-  readonly formatters?: readonly (ConfigCoreTypedExtensionConfig)[] | undefined
+  readonly formatters?: readonly ConfigCoreTypedExtensionConfig[] | undefined
   readonly json_format_options?: JsonFormatOptions | undefined
 }
 
@@ -1432,13 +1432,13 @@ export interface WatchedDirectory {
 
 export interface ClusterLoadAssignment {
   readonly cluster_name?: string | undefined
-  readonly endpoints?: readonly (LocalityLbEndpoints)[] | undefined
+  readonly endpoints?: readonly LocalityLbEndpoints[] | undefined
   readonly named_endpoints?: { readonly [key: string]: Endpoint } | undefined
   readonly policy?: ClusterLoadAssignment_Policy | undefined
 }
 
 export interface ClusterLoadAssignment_Policy {
-  readonly drop_overloads?: readonly (ClusterLoadAssignment_Policy_DropOverload)[] | undefined
+  readonly drop_overloads?: readonly ClusterLoadAssignment_Policy_DropOverload[] | undefined
   readonly overprovisioning_factor?: number | undefined
   readonly endpoint_stale_after?: Duration | undefined
   readonly weighted_priority_health?: boolean | undefined
@@ -1453,7 +1453,7 @@ export interface Endpoint {
   readonly address?: Address | undefined
   readonly health_check_config?: Endpoint_HealthCheckConfig | undefined
   readonly hostname?: string | undefined
-  readonly additional_addresses?: readonly (Endpoint_AdditionalAddress)[] | undefined
+  readonly additional_addresses?: readonly Endpoint_AdditionalAddress[] | undefined
   readonly observability_name?: string | undefined
 }
 
@@ -1484,7 +1484,7 @@ export interface LedsClusterLocalityConfig {
 export interface LocalityLbEndpoints {
   readonly locality?: Locality | undefined
   readonly metadata?: CoreMetadata | undefined
-  readonly lb_endpoints?: readonly (LbEndpoint)[] | undefined
+  readonly lb_endpoints?: readonly LbEndpoint[] | undefined
   readonly leds_cluster_locality_config?: LedsClusterLocalityConfig | undefined
   readonly load_balancing_weight?: number | undefined
   readonly priority?: number | undefined
@@ -1509,7 +1509,7 @@ export interface ConfigListenerFilter {
 
 export interface FilterChain {
   readonly filter_chain_match?: FilterChainMatch | undefined
-  readonly filters?: readonly (ConfigListenerFilter)[] | undefined
+  readonly filters?: readonly ConfigListenerFilter[] | undefined
   readonly metadata?: CoreMetadata | undefined
   readonly transport_socket?: TransportSocket | undefined
   readonly transport_socket_connect_timeout?: Duration | undefined
@@ -1518,25 +1518,25 @@ export interface FilterChain {
 
 export interface FilterChainMatch {
   readonly destination_port?: number | undefined
-  readonly prefix_ranges?: readonly (ConfigCoreCidrRange)[] | undefined
+  readonly prefix_ranges?: readonly ConfigCoreCidrRange[] | undefined
   readonly address_suffix?: string | undefined
   readonly suffix_len?: number | undefined
-  readonly direct_source_prefix_ranges?: readonly (ConfigCoreCidrRange)[] | undefined
+  readonly direct_source_prefix_ranges?: readonly ConfigCoreCidrRange[] | undefined
   readonly source_type?: FilterChainMatch_ConnectionSourceType | undefined
-  readonly source_prefix_ranges?: readonly (ConfigCoreCidrRange)[] | undefined
-  readonly source_ports?: readonly (number)[] | undefined
-  readonly server_names?: readonly (string)[] | undefined
+  readonly source_prefix_ranges?: readonly ConfigCoreCidrRange[] | undefined
+  readonly source_ports?: readonly number[] | undefined
+  readonly server_names?: readonly string[] | undefined
   readonly transport_protocol?: string | undefined
-  readonly application_protocols?: readonly (string)[] | undefined
+  readonly application_protocols?: readonly string[] | undefined
 }
 
 export interface Listener {
   readonly name?: string | undefined
   readonly address?: Address | undefined
-  readonly additional_addresses?: readonly (AdditionalAddress)[] | undefined
+  readonly additional_addresses?: readonly AdditionalAddress[] | undefined
   readonly stat_prefix?: string | undefined
   readonly stats_matcher?: StatsMatcher | undefined
-  readonly filter_chains?: readonly (FilterChain)[] | undefined
+  readonly filter_chains?: readonly FilterChain[] | undefined
   readonly fcds_config?: Listener_FcdsConfig | undefined
   readonly filter_chain_matcher?: Matcher | undefined
   readonly use_original_dst?: boolean | undefined
@@ -1545,19 +1545,19 @@ export interface Listener {
   readonly per_connection_buffer_high_watermark_timeout?: Duration | undefined
   readonly metadata?: CoreMetadata | undefined
   readonly drain_type?: Listener_DrainType | undefined
-  readonly listener_filters?: readonly (ListenerFilter)[] | undefined
+  readonly listener_filters?: readonly ListenerFilter[] | undefined
   readonly listener_filters_timeout?: Duration | undefined
   readonly continue_on_listener_filters_timeout?: boolean | undefined
   readonly transparent?: boolean | undefined
   readonly freebind?: boolean | undefined
-  readonly socket_options?: readonly (SocketOption)[] | undefined
+  readonly socket_options?: readonly SocketOption[] | undefined
   readonly tcp_fast_open_queue_length?: number | undefined
   readonly traffic_direction?: TrafficDirection | undefined
   readonly udp_listener_config?: UdpListenerConfig | undefined
   readonly api_listener?: ApiListener | undefined
   readonly connection_balance_config?: Listener_ConnectionBalanceConfig | undefined
   readonly enable_reuse_port?: boolean | undefined
-  readonly access_log?: readonly (AccessLog)[] | undefined
+  readonly access_log?: readonly AccessLog[] | undefined
   readonly tcp_backlog_size?: number | undefined
   readonly max_connections_to_accept_per_socket_event?: number | undefined
   readonly bind_to_port?: boolean | undefined
@@ -1604,7 +1604,7 @@ export interface ListenerFilterChainMatchPredicate {
 }
 
 export interface ListenerFilterChainMatchPredicate_MatchSet {
-  readonly rules?: readonly (ListenerFilterChainMatchPredicate)[] | undefined
+  readonly rules?: readonly ListenerFilterChainMatchPredicate[] | undefined
 }
 
 export interface ListenerQuicProtocolOptions {
@@ -1619,7 +1619,7 @@ export interface ListenerQuicProtocolOptions {
   readonly server_preferred_address_config?: ConfigCoreTypedExtensionConfig | undefined
   readonly send_disable_active_migration?: boolean | undefined
   readonly connection_debug_visitor_config?: ConfigCoreTypedExtensionConfig | undefined
-  readonly save_cmsg_config?: readonly (SocketCmsgHeaders)[] | undefined
+  readonly save_cmsg_config?: readonly SocketCmsgHeaders[] | undefined
   readonly reject_new_connections?: boolean | undefined
   readonly max_sessions_per_event_loop?: number | undefined
 }
@@ -1632,15 +1632,15 @@ export interface UdpListenerConfig {
 
 export interface HistogramBucketSettings {
   readonly match?: EnvoyTypeMatcherStringMatcher | undefined
-  readonly buckets?: readonly (number)[] | undefined
+  readonly buckets?: readonly number[] | undefined
   readonly bins?: number | undefined
 }
 
 export interface StatsConfig {
-  readonly stats_tags?: readonly (TagSpecifier)[] | undefined
+  readonly stats_tags?: readonly TagSpecifier[] | undefined
   readonly use_all_default_tags?: boolean | undefined
   readonly stats_matcher?: StatsMatcher | undefined
-  readonly histogram_bucket_settings?: readonly (HistogramBucketSettings)[] | undefined
+  readonly histogram_bucket_settings?: readonly HistogramBucketSettings[] | undefined
   readonly allow_default_tag_overrides?: boolean | undefined
 }
 
@@ -1667,20 +1667,20 @@ export interface BufferFactoryConfig {
 
 export interface LoadShedPoint {
   readonly name?: string | undefined
-  readonly triggers?: readonly (Trigger)[] | undefined
+  readonly triggers?: readonly Trigger[] | undefined
 }
 
 export interface OverloadAction {
   readonly name?: string | undefined
-  readonly triggers?: readonly (Trigger)[] | undefined
+  readonly triggers?: readonly Trigger[] | undefined
   readonly typed_config?: Any | undefined
 }
 
 export interface OverloadManager {
   readonly refresh_interval?: Duration | undefined
-  readonly resource_monitors?: readonly (ResourceMonitor)[] | undefined
-  readonly actions?: readonly (OverloadAction)[] | undefined
-  readonly loadshed_points?: readonly (LoadShedPoint)[] | undefined
+  readonly resource_monitors?: readonly ResourceMonitor[] | undefined
+  readonly actions?: readonly OverloadAction[] | undefined
+  readonly loadshed_points?: readonly LoadShedPoint[] | undefined
   readonly buffer_factory_config?: BufferFactoryConfig | undefined
 }
 
@@ -1726,12 +1726,12 @@ export interface Permission {
 }
 
 export interface Permission_Set {
-  readonly rules?: readonly (Permission)[] | undefined
+  readonly rules?: readonly Permission[] | undefined
 }
 
 export interface Policy {
-  readonly permissions?: readonly (Permission)[] | undefined
-  readonly principals?: readonly (Principal)[] | undefined
+  readonly permissions?: readonly Permission[] | undefined
+  readonly principals?: readonly Principal[] | undefined
   readonly condition?: Expr | undefined
   readonly checked_condition?: CheckedExpr | undefined
   readonly cel_config?: CelExpressionConfig | undefined
@@ -1757,7 +1757,7 @@ export interface Principal_Authenticated {
 }
 
 export interface Principal_Set {
-  readonly ids?: readonly (Principal)[] | undefined
+  readonly ids?: readonly Principal[] | undefined
 }
 
 export interface ConfigRbacRBAC {
@@ -1768,7 +1768,7 @@ export interface ConfigRbacRBAC {
 
 export interface RBAC_AuditLoggingOptions {
   readonly audit_condition?: RBAC_AuditLoggingOptions_AuditCondition | undefined
-  readonly logger_configs?: readonly (RBAC_AuditLoggingOptions_AuditLoggerConfig)[] | undefined
+  readonly logger_configs?: readonly RBAC_AuditLoggingOptions_AuditLoggerConfig[] | undefined
 }
 
 export interface RBAC_AuditLoggingOptions_AuditLoggerConfig {
@@ -1824,10 +1824,10 @@ export interface HedgePolicy {
 
 export interface InternalRedirectPolicy {
   readonly max_internal_redirects?: number | undefined
-  readonly redirect_response_codes?: readonly (number)[] | undefined
-  readonly predicates?: readonly (ConfigCoreTypedExtensionConfig)[] | undefined
+  readonly redirect_response_codes?: readonly number[] | undefined
+  readonly predicates?: readonly ConfigCoreTypedExtensionConfig[] | undefined
   readonly allow_cross_scheme_redirect?: boolean | undefined
-  readonly response_headers_to_copy?: readonly (string)[] | undefined
+  readonly response_headers_to_copy?: readonly string[] | undefined
 }
 
 export interface NonForwardingAction {
@@ -1842,7 +1842,7 @@ export interface QueryParameterMatcher {
 export interface RouteRateLimit {
   readonly stage?: number | undefined
   readonly disable_key?: string | undefined
-  readonly actions?: readonly (RateLimit_Action)[] | undefined
+  readonly actions?: readonly RateLimit_Action[] | undefined
   readonly limit?: RateLimit_Override | undefined
   readonly hits_addend?: RateLimit_HitsAddend | undefined
   readonly apply_on_stream_done?: boolean | undefined
@@ -1878,7 +1878,7 @@ export interface RateLimit_Action_HeaderValueMatch {
   readonly default_value?: string | undefined
   readonly descriptor_key?: string | undefined
   readonly expect_match?: boolean | undefined
-  readonly headers?: readonly (HeaderMatcher)[] | undefined
+  readonly headers?: readonly HeaderMatcher[] | undefined
 }
 
 export interface RateLimit_Action_MaskedRemoteAddress {
@@ -1899,7 +1899,7 @@ export interface RateLimit_Action_QueryParameterValueMatch {
   readonly default_value?: string | undefined
   readonly descriptor_key?: string | undefined
   readonly expect_match?: boolean | undefined
-  readonly query_parameters?: readonly (QueryParameterMatcher)[] | undefined
+  readonly query_parameters?: readonly QueryParameterMatcher[] | undefined
 }
 
 export interface RateLimit_Action_QueryParameters {
@@ -1966,19 +1966,19 @@ export interface RouteRetryPolicy {
   readonly per_try_timeout?: Duration | undefined
   readonly per_try_idle_timeout?: Duration | undefined
   readonly retry_priority?: RouteRetryPolicy_RetryPriority | undefined
-  readonly retry_host_predicate?: readonly (RouteRetryPolicy_RetryHostPredicate)[] | undefined
-  readonly retry_options_predicates?: readonly (ConfigCoreTypedExtensionConfig)[] | undefined
+  readonly retry_host_predicate?: readonly RouteRetryPolicy_RetryHostPredicate[] | undefined
+  readonly retry_options_predicates?: readonly ConfigCoreTypedExtensionConfig[] | undefined
   readonly host_selection_retry_max_attempts?: Int64 | undefined
-  readonly retriable_status_codes?: readonly (number)[] | undefined
+  readonly retriable_status_codes?: readonly number[] | undefined
   readonly retry_back_off?: RetryPolicy_RetryBackOff | undefined
   readonly rate_limited_retry_back_off?: RetryPolicy_RateLimitedRetryBackOff | undefined
-  readonly retriable_headers?: readonly (HeaderMatcher)[] | undefined
-  readonly retriable_request_headers?: readonly (HeaderMatcher)[] | undefined
+  readonly retriable_headers?: readonly HeaderMatcher[] | undefined
+  readonly retriable_request_headers?: readonly HeaderMatcher[] | undefined
   readonly refresh_cluster_on_retry?: boolean | undefined
 }
 
 export interface RetryPolicy_RateLimitedRetryBackOff {
-  readonly reset_headers?: readonly (RetryPolicy_ResetHeader)[] | undefined
+  readonly reset_headers?: readonly RetryPolicy_ResetHeader[] | undefined
   readonly max_interval?: Duration | undefined
 }
 
@@ -2013,14 +2013,14 @@ export interface RouteRoute {
   readonly metadata?: CoreMetadata | undefined
   readonly decorator?: Decorator | undefined
   readonly typed_per_filter_config?: { readonly [key: string]: Any } | undefined
-  readonly request_headers_to_add?: readonly (HeaderValueOption)[] | undefined
-  readonly request_headers_to_remove?: readonly (string)[] | undefined
-  readonly response_headers_to_add?: readonly (HeaderValueOption)[] | undefined
-  readonly response_headers_to_remove?: readonly (string)[] | undefined
+  readonly request_headers_to_add?: readonly HeaderValueOption[] | undefined
+  readonly request_headers_to_remove?: readonly string[] | undefined
+  readonly response_headers_to_add?: readonly HeaderValueOption[] | undefined
+  readonly response_headers_to_remove?: readonly string[] | undefined
   readonly tracing?: Tracing | undefined
   readonly stat_prefix?: string | undefined
   readonly request_body_buffer_limit?: Int64 | undefined
-  readonly route_specifiers?: readonly (ConfigCoreTypedExtensionConfig)[] | undefined
+  readonly route_specifiers?: readonly ConfigCoreTypedExtensionConfig[] | undefined
 }
 
 export interface RouteAction {
@@ -2047,11 +2047,11 @@ export interface RouteAction {
   readonly early_data_policy?: ConfigCoreTypedExtensionConfig | undefined
   readonly retry_policy?: RouteRetryPolicy | undefined
   readonly retry_policy_typed_config?: Any | undefined
-  readonly request_mirror_policies?: readonly (RouteAction_RequestMirrorPolicy)[] | undefined
+  readonly request_mirror_policies?: readonly RouteAction_RequestMirrorPolicy[] | undefined
   readonly priority?: RoutingPriority | undefined
-  readonly rate_limits?: readonly (RouteRateLimit)[] | undefined
-  readonly hash_policy?: readonly (RouteAction_HashPolicy)[] | undefined
-  readonly upgrade_configs?: readonly (RouteAction_UpgradeConfig)[] | undefined
+  readonly rate_limits?: readonly RouteRateLimit[] | undefined
+  readonly hash_policy?: readonly RouteAction_HashPolicy[] | undefined
+  readonly upgrade_configs?: readonly RouteAction_UpgradeConfig[] | undefined
   readonly internal_redirect_policy?: InternalRedirectPolicy | undefined
   readonly hedge_policy?: HedgePolicy | undefined
   readonly max_stream_duration?: RouteAction_MaxStreamDuration | undefined
@@ -2074,7 +2074,7 @@ export interface RouteAction_HashPolicy_Cookie {
   readonly name?: string | undefined
   readonly ttl?: Duration | undefined
   readonly path?: string | undefined
-  readonly attributes?: readonly (RouteAction_HashPolicy_CookieAttribute)[] | undefined
+  readonly attributes?: readonly RouteAction_HashPolicy_CookieAttribute[] | undefined
 }
 
 export interface RouteAction_HashPolicy_CookieAttribute {
@@ -2107,7 +2107,7 @@ export interface RouteAction_RequestMirrorPolicy {
   readonly runtime_fraction?: RuntimeFractionalPercent | undefined
   readonly trace_sampled?: boolean | undefined
   readonly disable_shadow_host_suffix_append?: boolean | undefined
-  readonly request_headers_mutations?: readonly (MutationRulesHeaderMutation)[] | undefined
+  readonly request_headers_mutations?: readonly MutationRulesHeaderMutation[] | undefined
   readonly host_rewrite_literal?: string | undefined
 }
 
@@ -2124,24 +2124,24 @@ export interface RouteAction_UpgradeConfig_ConnectConfig {
 
 export interface RouteConfiguration {
   readonly name?: string | undefined
-  readonly virtual_hosts?: readonly (VirtualHost)[] | undefined
+  readonly virtual_hosts?: readonly VirtualHost[] | undefined
   readonly vhds?: Vhds | undefined
-  readonly internal_only_headers?: readonly (string)[] | undefined
-  readonly response_headers_to_add?: readonly (HeaderValueOption)[] | undefined
-  readonly response_headers_to_remove?: readonly (string)[] | undefined
-  readonly request_headers_to_add?: readonly (HeaderValueOption)[] | undefined
-  readonly request_headers_to_remove?: readonly (string)[] | undefined
+  readonly internal_only_headers?: readonly string[] | undefined
+  readonly response_headers_to_add?: readonly HeaderValueOption[] | undefined
+  readonly response_headers_to_remove?: readonly string[] | undefined
+  readonly request_headers_to_add?: readonly HeaderValueOption[] | undefined
+  readonly request_headers_to_remove?: readonly string[] | undefined
   readonly most_specific_header_mutations_wins?: boolean | undefined
   readonly validate_clusters?: boolean | undefined
   readonly max_direct_response_body_size_bytes?: number | undefined
-  readonly cluster_specifier_plugins?: readonly (ClusterSpecifierPlugin)[] | undefined
-  readonly request_mirror_policies?: readonly (RouteAction_RequestMirrorPolicy)[] | undefined
+  readonly cluster_specifier_plugins?: readonly ClusterSpecifierPlugin[] | undefined
+  readonly request_mirror_policies?: readonly RouteAction_RequestMirrorPolicy[] | undefined
   readonly ignore_port_in_host_matching?: boolean | undefined
   readonly vhost_header?: string | undefined
   readonly ignore_path_parameters_in_path_matching?: boolean | undefined
   readonly typed_per_filter_config?: { readonly [key: string]: Any } | undefined
   readonly metadata?: CoreMetadata | undefined
-  readonly route_specifiers?: readonly (ConfigCoreTypedExtensionConfig)[] | undefined
+  readonly route_specifiers?: readonly ConfigCoreTypedExtensionConfig[] | undefined
 }
 
 export interface RouteMatch {
@@ -2153,13 +2153,13 @@ export interface RouteMatch {
   readonly path_match_policy?: ConfigCoreTypedExtensionConfig | undefined
   readonly case_sensitive?: boolean | undefined
   readonly runtime_fraction?: RuntimeFractionalPercent | undefined
-  readonly headers?: readonly (HeaderMatcher)[] | undefined
-  readonly query_parameters?: readonly (QueryParameterMatcher)[] | undefined
-  readonly cookies?: readonly (CookieMatcher)[] | undefined
+  readonly headers?: readonly HeaderMatcher[] | undefined
+  readonly query_parameters?: readonly QueryParameterMatcher[] | undefined
+  readonly cookies?: readonly CookieMatcher[] | undefined
   readonly grpc?: RouteMatch_GrpcRouteMatchOptions | undefined
   readonly tls_context?: RouteMatch_TlsContextMatchOptions | undefined
-  readonly dynamic_metadata?: readonly (MetadataMatcher)[] | undefined
-  readonly filter_state?: readonly (FilterStateMatcher)[] | undefined
+  readonly dynamic_metadata?: readonly MetadataMatcher[] | undefined
+  readonly filter_state?: readonly FilterStateMatcher[] | undefined
 }
 
 export interface RouteMatch_ConnectMatcher {
@@ -2182,7 +2182,7 @@ export interface ScopedRouteConfiguration {
 }
 
 export interface ScopedRouteConfiguration_Key {
-  readonly fragments?: readonly (ScopedRouteConfiguration_Key_Fragment)[] | undefined
+  readonly fragments?: readonly ScopedRouteConfiguration_Key_Fragment[] | undefined
 }
 
 export interface ScopedRouteConfiguration_Key_Fragment {
@@ -2193,7 +2193,7 @@ export interface Tracing {
   readonly client_sampling?: FractionalPercent | undefined
   readonly random_sampling?: FractionalPercent | undefined
   readonly overall_sampling?: FractionalPercent | undefined
-  readonly custom_tags?: readonly (CustomTag)[] | undefined
+  readonly custom_tags?: readonly CustomTag[] | undefined
   readonly operation?: string | undefined
   readonly upstream_operation?: string | undefined
 }
@@ -2203,22 +2203,22 @@ export interface Vhds {
 }
 
 export interface VirtualCluster {
-  readonly headers?: readonly (HeaderMatcher)[] | undefined
+  readonly headers?: readonly HeaderMatcher[] | undefined
   readonly name?: string | undefined
 }
 
 export interface VirtualHost {
   readonly name?: string | undefined
-  readonly domains?: readonly (string)[] | undefined
-  readonly routes?: readonly (RouteRoute)[] | undefined
+  readonly domains?: readonly string[] | undefined
+  readonly routes?: readonly RouteRoute[] | undefined
   readonly matcher?: Matcher | undefined
   readonly require_tls?: VirtualHost_TlsRequirementType | undefined
-  readonly virtual_clusters?: readonly (VirtualCluster)[] | undefined
-  readonly rate_limits?: readonly (RouteRateLimit)[] | undefined
-  readonly request_headers_to_add?: readonly (HeaderValueOption)[] | undefined
-  readonly request_headers_to_remove?: readonly (string)[] | undefined
-  readonly response_headers_to_add?: readonly (HeaderValueOption)[] | undefined
-  readonly response_headers_to_remove?: readonly (string)[] | undefined
+  readonly virtual_clusters?: readonly VirtualCluster[] | undefined
+  readonly rate_limits?: readonly RouteRateLimit[] | undefined
+  readonly request_headers_to_add?: readonly HeaderValueOption[] | undefined
+  readonly request_headers_to_remove?: readonly string[] | undefined
+  readonly response_headers_to_add?: readonly HeaderValueOption[] | undefined
+  readonly response_headers_to_remove?: readonly string[] | undefined
   readonly typed_per_filter_config?: { readonly [key: string]: Any } | undefined
   readonly include_request_attempt_count?: boolean | undefined
   readonly include_attempt_count_in_response?: boolean | undefined
@@ -2227,13 +2227,13 @@ export interface VirtualHost {
   readonly hedge_policy?: HedgePolicy | undefined
   readonly include_is_timeout_retry_header?: boolean | undefined
   readonly request_body_buffer_limit?: Int64 | undefined
-  readonly request_mirror_policies?: readonly (RouteAction_RequestMirrorPolicy)[] | undefined
+  readonly request_mirror_policies?: readonly RouteAction_RequestMirrorPolicy[] | undefined
   readonly metadata?: CoreMetadata | undefined
-  readonly route_specifiers?: readonly (ConfigCoreTypedExtensionConfig)[] | undefined
+  readonly route_specifiers?: readonly ConfigCoreTypedExtensionConfig[] | undefined
 }
 
 export interface WeightedCluster {
-  readonly clusters?: readonly (WeightedCluster_ClusterWeight)[] | undefined
+  readonly clusters?: readonly WeightedCluster_ClusterWeight[] | undefined
   readonly runtime_key_prefix?: string | undefined
   readonly header_name?: string | undefined
   readonly use_hash_policy?: boolean | undefined
@@ -2244,10 +2244,10 @@ export interface WeightedCluster_ClusterWeight {
   readonly cluster_header?: string | undefined
   readonly weight?: number | undefined
   readonly metadata_match?: CoreMetadata | undefined
-  readonly request_headers_to_add?: readonly (HeaderValueOption)[] | undefined
-  readonly request_headers_to_remove?: readonly (string)[] | undefined
-  readonly response_headers_to_add?: readonly (HeaderValueOption)[] | undefined
-  readonly response_headers_to_remove?: readonly (string)[] | undefined
+  readonly request_headers_to_add?: readonly HeaderValueOption[] | undefined
+  readonly request_headers_to_remove?: readonly string[] | undefined
+  readonly response_headers_to_add?: readonly HeaderValueOption[] | undefined
+  readonly response_headers_to_remove?: readonly string[] | undefined
   readonly typed_per_filter_config?: { readonly [key: string]: Any } | undefined
   readonly host_rewrite_literal?: string | undefined
 }
@@ -2262,7 +2262,7 @@ export interface FilePerTapSink {
 }
 
 export interface OutputConfig {
-  readonly sinks?: readonly (OutputSink)[] | undefined
+  readonly sinks?: readonly OutputSink[] | undefined
   readonly max_buffered_rx_bytes?: number | undefined
   readonly max_buffered_tx_bytes?: number | undefined
   readonly streaming?: boolean | undefined
@@ -2313,16 +2313,16 @@ export interface CommonGrpcAccessLogConfig {
   readonly transport_api_version?: ApiVersion | undefined
   readonly buffer_flush_interval?: Duration | undefined
   readonly buffer_size_bytes?: number | undefined
-  readonly filter_state_objects_to_log?: readonly (string)[] | undefined
+  readonly filter_state_objects_to_log?: readonly string[] | undefined
   readonly grpc_stream_retry_policy?: CoreRetryPolicy | undefined
-  readonly custom_tags?: readonly (CustomTag)[] | undefined
+  readonly custom_tags?: readonly CustomTag[] | undefined
 }
 
 export interface HttpGrpcAccessLogConfig {
   readonly common_config?: CommonGrpcAccessLogConfig | undefined
-  readonly additional_request_headers_to_log?: readonly (string)[] | undefined
-  readonly additional_response_headers_to_log?: readonly (string)[] | undefined
-  readonly additional_response_trailers_to_log?: readonly (string)[] | undefined
+  readonly additional_request_headers_to_log?: readonly string[] | undefined
+  readonly additional_response_headers_to_log?: readonly string[] | undefined
+  readonly additional_response_trailers_to_log?: readonly string[] | undefined
 }
 
 export interface TcpGrpcAccessLogConfig {
@@ -2334,16 +2334,16 @@ export interface OpenTelemetryAccessLogConfig {
   readonly grpc_service?: GrpcService | undefined
   readonly disable_builtin_labels?: boolean | undefined
   readonly resource_attributes?: KeyValueList | undefined
-  readonly resource_detectors?: readonly (ConfigCoreTypedExtensionConfig)[] | undefined
+  readonly resource_detectors?: readonly ConfigCoreTypedExtensionConfig[] | undefined
   readonly body?: AnyValue | undefined
   readonly attributes?: KeyValueList | undefined
   readonly stat_prefix?: string | undefined
-  readonly formatters?: readonly (ConfigCoreTypedExtensionConfig)[] | undefined
+  readonly formatters?: readonly ConfigCoreTypedExtensionConfig[] | undefined
   readonly log_name?: string | undefined
   readonly buffer_flush_interval?: Duration | undefined
   readonly buffer_size_bytes?: number | undefined
-  readonly filter_state_objects_to_log?: readonly (string)[] | undefined
-  readonly custom_tags?: readonly (CustomTag)[] | undefined
+  readonly filter_state_objects_to_log?: readonly string[] | undefined
+  readonly custom_tags?: readonly CustomTag[] | undefined
 }
 
 export interface StderrAccessLog {
@@ -2360,7 +2360,7 @@ export interface AggregateClusterResource {
 }
 
 export interface AggregateClusterConfig {
-  readonly clusters?: readonly (string)[] | undefined
+  readonly clusters?: readonly string[] | undefined
 }
 
 export interface DnsCluster {
@@ -2390,7 +2390,7 @@ export interface SubClustersConfig {
   readonly lb_policy?: Cluster_LbPolicy | undefined
   readonly max_sub_clusters?: number | undefined
   readonly sub_cluster_ttl?: Duration | undefined
-  readonly preresolve_clusters?: readonly (SocketAddress)[] | undefined
+  readonly preresolve_clusters?: readonly SocketAddress[] | undefined
   readonly dns_cluster_config?: DnsCluster | undefined
 }
 
@@ -2470,7 +2470,7 @@ export interface DnsCacheConfig {
   readonly dns_failure_refresh_rate?: Cluster_RefreshRate | undefined
   readonly dns_cache_circuit_breaker?: DnsCacheCircuitBreakers | undefined
   readonly typed_dns_resolver_config?: ConfigCoreTypedExtensionConfig | undefined
-  readonly preresolve_hostnames?: readonly (SocketAddress)[] | undefined
+  readonly preresolve_hostnames?: readonly SocketAddress[] | undefined
   readonly dns_query_timeout?: Duration | undefined
   readonly key_value_config?: KeyValueStoreConfig | undefined
   readonly resolved_address_filter?: AddressMatcher | undefined
@@ -2480,13 +2480,13 @@ export interface LocalClusterRateLimit {
 }
 
 export interface LocalRateLimitDescriptor {
-  readonly entries?: readonly (RateLimitDescriptor_Entry)[] | undefined
+  readonly entries?: readonly RateLimitDescriptor_Entry[] | undefined
   readonly token_bucket?: TokenBucket | undefined
   readonly shadow_mode?: boolean | undefined
 }
 
 export interface RateLimitDescriptor {
-  readonly entries?: readonly (RateLimitDescriptor_Entry)[] | undefined
+  readonly entries?: readonly RateLimitDescriptor_Entry[] | undefined
   readonly limit?: RateLimitDescriptor_RateLimitOverride | undefined
   readonly hits_addend?: Int64 | undefined
   readonly is_negative_hits?: boolean | undefined
@@ -2610,23 +2610,23 @@ export interface AdmissionControl_SuccessCriteria {
 }
 
 export interface AdmissionControl_SuccessCriteria_GrpcCriteria {
-  readonly grpc_success_status?: readonly (number)[] | undefined
+  readonly grpc_success_status?: readonly number[] | undefined
 }
 
 export interface AdmissionControl_SuccessCriteria_HttpCriteria {
-  readonly http_success_status?: readonly (Int32Range)[] | undefined
+  readonly http_success_status?: readonly Int32Range[] | undefined
 }
 
 export interface ApiKeyAuth {
-  readonly credentials?: readonly (Credential)[] | undefined
-  readonly key_sources?: readonly (KeySource)[] | undefined
+  readonly credentials?: readonly Credential[] | undefined
+  readonly key_sources?: readonly KeySource[] | undefined
   readonly forwarding?: Forwarding | undefined
 }
 
 export interface ApiKeyAuthPerRoute {
-  readonly credentials?: readonly (Credential)[] | undefined
-  readonly key_sources?: readonly (KeySource)[] | undefined
-  readonly allowed_clients?: readonly (string)[] | undefined
+  readonly credentials?: readonly Credential[] | undefined
+  readonly key_sources?: readonly KeySource[] | undefined
+  readonly allowed_clients?: readonly string[] | undefined
   readonly forwarding?: Forwarding | undefined
 }
 
@@ -2702,7 +2702,7 @@ export interface ExecuteFilterAction {
 }
 
 export interface FilterChainConfiguration {
-  readonly typed_config?: readonly (ConfigCoreTypedExtensionConfig)[] | undefined
+  readonly typed_config?: readonly ConfigCoreTypedExtensionConfig[] | undefined
 }
 
 export interface Compressor {
@@ -2715,7 +2715,7 @@ export interface Compressor {
 export interface Compressor_CommonDirectionConfig {
   readonly enabled?: RuntimeFeatureFlag | undefined
   readonly min_content_length?: number | undefined
-  readonly content_type_matcher?: readonly (EnvoyTypeMatcherStringMatcher)[] | undefined
+  readonly content_type_matcher?: readonly EnvoyTypeMatcherStringMatcher[] | undefined
 }
 
 export interface Compressor_RequestDirectionConfig {
@@ -2727,7 +2727,7 @@ export interface Compressor_ResponseDirectionConfig {
   readonly disable_on_etag_header?: boolean | undefined
   readonly weaken_etag_on_compress?: boolean | undefined
   readonly remove_accept_encoding_header?: boolean | undefined
-  readonly uncompressible_response_codes?: readonly (number)[] | undefined
+  readonly uncompressible_response_codes?: readonly number[] | undefined
   readonly status_header_enabled?: boolean | undefined
 }
 
@@ -2749,7 +2749,7 @@ export interface Cors {
 }
 
 export interface CorsPolicy {
-  readonly allow_origin_string_match?: readonly (EnvoyTypeMatcherStringMatcher)[] | undefined
+  readonly allow_origin_string_match?: readonly EnvoyTypeMatcherStringMatcher[] | undefined
   readonly allow_methods?: string | undefined
   readonly allow_headers?: string | undefined
   readonly expose_headers?: string | undefined
@@ -2770,7 +2770,7 @@ export interface CredentialInjector {
 export interface CsrfPolicy {
   readonly filter_enabled?: RuntimeFractionalPercent | undefined
   readonly shadow_enabled?: RuntimeFractionalPercent | undefined
-  readonly additional_origins?: readonly (EnvoyTypeMatcherStringMatcher)[] | undefined
+  readonly additional_origins?: readonly EnvoyTypeMatcherStringMatcher[] | undefined
 }
 
 export interface CustomResponse {
@@ -2814,7 +2814,7 @@ export interface SubClusterConfig {
 }
 
 export interface AuthorizationRequest {
-  readonly headers_to_add?: readonly (HeaderValue)[] | undefined
+  readonly headers_to_add?: readonly HeaderValue[] | undefined
 }
 
 export interface AuthorizationResponse {
@@ -2848,13 +2848,13 @@ export interface HttpExtAuthzExtAuthz {
   readonly failure_mode_allow_header_add?: boolean | undefined
   readonly with_request_body?: BufferSettings | undefined
   readonly clear_route_cache?: boolean | undefined
-  readonly clear_route_cache_headers?: readonly (string)[] | undefined
+  readonly clear_route_cache_headers?: readonly string[] | undefined
   readonly status_on_error?: HttpStatus | undefined
   readonly validate_mutations?: boolean | undefined
-  readonly metadata_context_namespaces?: readonly (string)[] | undefined
-  readonly typed_metadata_context_namespaces?: readonly (string)[] | undefined
-  readonly route_metadata_context_namespaces?: readonly (string)[] | undefined
-  readonly route_typed_metadata_context_namespaces?: readonly (string)[] | undefined
+  readonly metadata_context_namespaces?: readonly string[] | undefined
+  readonly typed_metadata_context_namespaces?: readonly string[] | undefined
+  readonly route_metadata_context_namespaces?: readonly string[] | undefined
+  readonly route_typed_metadata_context_namespaces?: readonly string[] | undefined
   readonly filter_enabled?: RuntimeFractionalPercent | undefined
   readonly filter_enabled_metadata?: MetadataMatcher | undefined
   readonly deny_at_disable?: RuntimeFeatureFlag | undefined
@@ -2893,7 +2893,7 @@ export interface ExtAuthzHttpService {
 export interface ShadowDecision {
   readonly check_result?: ShadowDecision_CheckResult | undefined
   readonly status_code?: number | undefined
-  readonly response_headers?: readonly (HeaderValue)[] | undefined
+  readonly response_headers?: readonly HeaderValue[] | undefined
 }
 
 export interface ExtProcHttpService {
@@ -2902,11 +2902,11 @@ export interface ExtProcHttpService {
 
 export interface ExtProcOverrides {
   readonly processing_mode?: ProcessingMode | undefined
-  readonly request_attributes?: readonly (string)[] | undefined
-  readonly response_attributes?: readonly (string)[] | undefined
+  readonly request_attributes?: readonly string[] | undefined
+  readonly response_attributes?: readonly string[] | undefined
   readonly grpc_service?: GrpcService | undefined
   readonly metadata_options?: MetadataOptions | undefined
-  readonly grpc_initial_metadata?: readonly (HeaderValue)[] | undefined
+  readonly grpc_initial_metadata?: readonly HeaderValue[] | undefined
   readonly failure_mode_allow?: boolean | undefined
   readonly processing_request_modifier?: ConfigCoreTypedExtensionConfig | undefined
   readonly emit_client_span?: boolean | undefined
@@ -2922,8 +2922,8 @@ export interface ExternalProcessor {
   readonly http_service?: ExtProcHttpService | undefined
   readonly failure_mode_allow?: boolean | undefined
   readonly processing_mode?: ProcessingMode | undefined
-  readonly request_attributes?: readonly (string)[] | undefined
-  readonly response_attributes?: readonly (string)[] | undefined
+  readonly request_attributes?: readonly string[] | undefined
+  readonly response_attributes?: readonly string[] | undefined
   readonly message_timeout?: Duration | undefined
   readonly stat_prefix?: string | undefined
   readonly mutation_rules?: HeaderMutationRules | undefined
@@ -2938,7 +2938,7 @@ export interface ExternalProcessor {
   readonly route_cache_action?: ExternalProcessor_RouteCacheAction | undefined
   readonly deferred_close_timeout?: Duration | undefined
   readonly send_body_without_waiting_for_header_response?: boolean | undefined
-  readonly allowed_override_modes?: readonly (ProcessingMode)[] | undefined
+  readonly allowed_override_modes?: readonly ProcessingMode[] | undefined
   readonly processing_request_modifier?: ConfigCoreTypedExtensionConfig | undefined
   readonly on_processing_response?: ConfigCoreTypedExtensionConfig | undefined
   readonly status_on_error?: HttpStatus | undefined
@@ -2958,8 +2958,8 @@ export interface MetadataOptions {
 }
 
 export interface MetadataOptions_MetadataNamespaces {
-  readonly untyped?: readonly (string)[] | undefined
-  readonly typed?: readonly (string)[] | undefined
+  readonly untyped?: readonly string[] | undefined
+  readonly typed?: readonly string[] | undefined
 }
 
 export interface ProcessingMode {
@@ -2986,8 +2986,8 @@ export interface HTTPFault {
   readonly delay?: FaultDelay | undefined
   readonly abort?: FaultAbort | undefined
   readonly upstream_cluster?: string | undefined
-  readonly headers?: readonly (HeaderMatcher)[] | undefined
-  readonly downstream_nodes?: readonly (string)[] | undefined
+  readonly headers?: readonly HeaderMatcher[] | undefined
+  readonly downstream_nodes?: readonly string[] | undefined
   readonly max_active_faults?: number | undefined
   readonly response_rate_limit?: FaultRateLimit | undefined
   readonly delay_percent_runtime?: string | undefined
@@ -3009,10 +3009,10 @@ export interface GrpcHttp1BridgeConfig {
 export interface GrpcJsonTranscoder {
   readonly proto_descriptor?: string | undefined
   readonly proto_descriptor_bin?: string | undefined
-  readonly services?: readonly (string)[] | undefined
+  readonly services?: readonly string[] | undefined
   readonly print_options?: GrpcJsonTranscoder_PrintOptions | undefined
   readonly match_incoming_request_route?: boolean | undefined
-  readonly ignored_query_parameters?: readonly (string)[] | undefined
+  readonly ignored_query_parameters?: readonly string[] | undefined
   readonly auto_mapping?: boolean | undefined
   readonly ignore_unknown_query_parameters?: boolean | undefined
   readonly convert_grpc_status?: boolean | undefined
@@ -3046,7 +3046,7 @@ export interface UnknownQueryParams {
 }
 
 export interface UnknownQueryParams_Values {
-  readonly values?: readonly (string)[] | undefined
+  readonly values?: readonly string[] | undefined
 }
 
 export interface GrpcStatsFilterConfig {
@@ -3075,17 +3075,17 @@ export interface HeaderMutationPerRoute {
 }
 
 export interface Mutations {
-  readonly request_mutations?: readonly (MutationRulesHeaderMutation)[] | undefined
-  readonly query_parameter_mutations?: readonly (KeyValueMutation)[] | undefined
-  readonly response_mutations?: readonly (MutationRulesHeaderMutation)[] | undefined
-  readonly response_trailers_mutations?: readonly (MutationRulesHeaderMutation)[] | undefined
-  readonly request_trailers_mutations?: readonly (MutationRulesHeaderMutation)[] | undefined
-  readonly formatters?: readonly (ConfigCoreTypedExtensionConfig)[] | undefined
+  readonly request_mutations?: readonly MutationRulesHeaderMutation[] | undefined
+  readonly query_parameter_mutations?: readonly KeyValueMutation[] | undefined
+  readonly response_mutations?: readonly MutationRulesHeaderMutation[] | undefined
+  readonly response_trailers_mutations?: readonly MutationRulesHeaderMutation[] | undefined
+  readonly request_trailers_mutations?: readonly MutationRulesHeaderMutation[] | undefined
+  readonly formatters?: readonly ConfigCoreTypedExtensionConfig[] | undefined
 }
 
 export interface HeaderToMetadataConfig {
-  readonly request_rules?: readonly (Config_Rule)[] | undefined
-  readonly response_rules?: readonly (Config_Rule)[] | undefined
+  readonly request_rules?: readonly Config_Rule[] | undefined
+  readonly response_rules?: readonly Config_Rule[] | undefined
   readonly stat_prefix?: string | undefined
 }
 
@@ -3110,7 +3110,7 @@ export interface HealthCheckHealthCheck {
   readonly pass_through_mode?: boolean | undefined
   readonly cache_time?: Duration | undefined
   readonly cluster_min_healthy_percentages?: { readonly [key: string]: Percent } | undefined
-  readonly headers?: readonly (HeaderMatcher)[] | undefined
+  readonly headers?: readonly HeaderMatcher[] | undefined
 }
 
 export interface JsonToMetadata {
@@ -3127,14 +3127,14 @@ export interface JsonToMetadata_KeyValuePair {
 }
 
 export interface JsonToMetadata_MatchRules {
-  readonly rules?: readonly (JsonToMetadata_Rule)[] | undefined
-  readonly allow_content_types?: readonly (string)[] | undefined
+  readonly rules?: readonly JsonToMetadata_Rule[] | undefined
+  readonly allow_content_types?: readonly string[] | undefined
   readonly allow_empty_content_type?: boolean | undefined
   readonly allow_content_types_regex?: EnvoyTypeMatcherRegexMatcher | undefined
 }
 
 export interface JsonToMetadata_Rule {
-  readonly selectors?: readonly (JsonToMetadata_Selector)[] | undefined
+  readonly selectors?: readonly JsonToMetadata_Selector[] | undefined
   readonly on_present?: JsonToMetadata_KeyValuePair | undefined
   readonly on_missing?: JsonToMetadata_KeyValuePair | undefined
   readonly on_error?: JsonToMetadata_KeyValuePair | undefined
@@ -3160,7 +3160,7 @@ export interface JwksAsyncFetch {
 
 export interface JwtAuthentication {
   readonly providers?: { readonly [key: string]: JwtProvider } | undefined
-  readonly rules?: readonly (RequirementRule)[] | undefined
+  readonly rules?: readonly RequirementRule[] | undefined
   readonly filter_state_rules?: FilterStateRule | undefined
   readonly bypass_cors_preflight?: boolean | undefined
   readonly requirement_map?: { readonly [key: string]: JwtRequirement } | undefined
@@ -3176,7 +3176,7 @@ export interface JwtCacheConfig {
 export interface JwtClaimToHeader {
   readonly header_name?: string | undefined
   readonly claim_name?: string | undefined
-  readonly claim_path?: readonly (JwtClaimToHeader_PathSegment)[] | undefined
+  readonly claim_path?: readonly JwtClaimToHeader_PathSegment[] | undefined
 }
 
 export interface JwtClaimToHeader_PathSegment {
@@ -3190,16 +3190,16 @@ export interface JwtHeader {
 
 export interface JwtProvider {
   readonly issuer?: string | undefined
-  readonly audiences?: readonly (string)[] | undefined
+  readonly audiences?: readonly string[] | undefined
   readonly subjects?: EnvoyTypeMatcherStringMatcher | undefined
   readonly require_expiration?: boolean | undefined
   readonly max_lifetime?: Duration | undefined
   readonly remote_jwks?: RemoteJwks | undefined
   readonly local_jwks?: DataSource | undefined
   readonly forward?: boolean | undefined
-  readonly from_headers?: readonly (JwtHeader)[] | undefined
-  readonly from_params?: readonly (string)[] | undefined
-  readonly from_cookies?: readonly (string)[] | undefined
+  readonly from_headers?: readonly JwtHeader[] | undefined
+  readonly from_params?: readonly string[] | undefined
+  readonly from_cookies?: readonly string[] | undefined
   readonly forward_payload_header?: string | undefined
   readonly pad_forward_payload_header?: boolean | undefined
   readonly payload_in_metadata?: string | undefined
@@ -3208,12 +3208,12 @@ export interface JwtProvider {
   readonly failed_status_in_metadata?: string | undefined
   readonly clock_skew_seconds?: number | undefined
   readonly jwt_cache_config?: JwtCacheConfig | undefined
-  readonly claim_to_headers?: readonly (JwtClaimToHeader)[] | undefined
+  readonly claim_to_headers?: readonly JwtClaimToHeader[] | undefined
   readonly clear_route_cache?: boolean | undefined
 }
 
 export interface JwtProvider_NormalizePayload {
-  readonly space_delimited_claims?: readonly (string)[] | undefined
+  readonly space_delimited_claims?: readonly string[] | undefined
 }
 
 export interface JwtRequirement {
@@ -3227,11 +3227,11 @@ export interface JwtRequirement {
 }
 
 export interface JwtRequirementAndList {
-  readonly requirements?: readonly (JwtRequirement)[] | undefined
+  readonly requirements?: readonly JwtRequirement[] | undefined
 }
 
 export interface JwtRequirementOrList {
-  readonly requirements?: readonly (JwtRequirement)[] | undefined
+  readonly requirements?: readonly JwtRequirement[] | undefined
 }
 
 export interface JwtAuthnPerRouteConfig {
@@ -3241,7 +3241,7 @@ export interface JwtAuthnPerRouteConfig {
 
 export interface ProviderWithAudiences {
   readonly provider_name?: string | undefined
-  readonly audiences?: readonly (string)[] | undefined
+  readonly audiences?: readonly string[] | undefined
 }
 
 export interface RemoteJwks {
@@ -3263,9 +3263,9 @@ export interface HttpLocalRatelimitLocalRateLimit {
   readonly token_bucket?: TokenBucket | undefined
   readonly filter_enabled?: RuntimeFractionalPercent | undefined
   readonly filter_enforced?: RuntimeFractionalPercent | undefined
-  readonly request_headers_to_add_when_not_enforced?: readonly (HeaderValueOption)[] | undefined
-  readonly response_headers_to_add?: readonly (HeaderValueOption)[] | undefined
-  readonly descriptors?: readonly (LocalRateLimitDescriptor)[] | undefined
+  readonly request_headers_to_add_when_not_enforced?: readonly HeaderValueOption[] | undefined
+  readonly response_headers_to_add?: readonly HeaderValueOption[] | undefined
+  readonly descriptors?: readonly LocalRateLimitDescriptor[] | undefined
   readonly stage?: number | undefined
   readonly local_rate_limit_per_downstream_connection?: boolean | undefined
   readonly local_cluster_rate_limit?: LocalClusterRateLimit | undefined
@@ -3273,7 +3273,7 @@ export interface HttpLocalRatelimitLocalRateLimit {
   readonly vh_rate_limits?: VhRateLimitsOptions | undefined
   readonly always_consume_default_token_bucket?: boolean | undefined
   readonly rate_limited_as_resource_exhausted?: boolean | undefined
-  readonly rate_limits?: readonly (RouteRateLimit)[] | undefined
+  readonly rate_limits?: readonly RouteRateLimit[] | undefined
   readonly max_dynamic_descriptors?: number | undefined
   readonly enable_retry_after_header?: boolean | undefined
 }
@@ -3284,8 +3284,8 @@ export interface Lua {
   readonly stat_prefix?: string | undefined
   readonly clear_route_cache?: boolean | undefined
   readonly filter_context?: { readonly [name: string]: Json } | undefined
-  readonly package_paths?: readonly (string)[] | undefined
-  readonly package_cpaths?: readonly (string)[] | undefined
+  readonly package_paths?: readonly string[] | undefined
+  readonly package_cpaths?: readonly string[] | undefined
   readonly shared_vm_id?: string | undefined
 }
 
@@ -3294,8 +3294,8 @@ export interface LuaPerRoute {
   readonly name?: string | undefined
   readonly source_code?: DataSource | undefined
   readonly filter_context?: { readonly [name: string]: Json } | undefined
-  readonly package_paths?: readonly (string)[] | undefined
-  readonly package_cpaths?: readonly (string)[] | undefined
+  readonly package_paths?: readonly string[] | undefined
+  readonly package_cpaths?: readonly string[] | undefined
   readonly shared_vm_id?: string | undefined
 }
 
@@ -3332,13 +3332,13 @@ export interface OAuth2Config {
   readonly forward_bearer_token?: boolean | undefined
   readonly forward_id_token?: OAuth2TokenForwarding | undefined
   readonly preserve_authorization_header?: boolean | undefined
-  readonly pass_through_matcher?: readonly (HeaderMatcher)[] | undefined
-  readonly auth_scopes?: readonly (string)[] | undefined
-  readonly resources?: readonly (string)[] | undefined
+  readonly pass_through_matcher?: readonly HeaderMatcher[] | undefined
+  readonly auth_scopes?: readonly string[] | undefined
+  readonly resources?: readonly string[] | undefined
   readonly auth_type?: OAuth2Config_AuthType | undefined
   readonly use_refresh_token?: boolean | undefined
   readonly default_expires_in?: Duration | undefined
-  readonly deny_redirect_matcher?: readonly (HeaderMatcher)[] | undefined
+  readonly deny_redirect_matcher?: readonly HeaderMatcher[] | undefined
   readonly default_refresh_token_expires_in?: Duration | undefined
   readonly disable_id_token_set_cookie?: boolean | undefined
   readonly disable_access_token_set_cookie?: boolean | undefined
@@ -3348,9 +3348,9 @@ export interface OAuth2Config {
   readonly csrf_token_expires_in?: Duration | undefined
   readonly code_verifier_token_expires_in?: Duration | undefined
   readonly disable_token_encryption?: boolean | undefined
-  readonly allow_failed_matcher?: readonly (HeaderMatcher)[] | undefined
+  readonly allow_failed_matcher?: readonly HeaderMatcher[] | undefined
   readonly original_request_uri?: string | undefined
-  readonly allowed_redirect_domains?: readonly (string)[] | undefined
+  readonly allowed_redirect_domains?: readonly string[] | undefined
   readonly use_access_token_expiry_for_id_token_cookie?: boolean | undefined
   readonly private_key_jwt_config?: PrivateKeyJwtConfig | undefined
   readonly token_cookie_chunking?: TokenCookieChunking | undefined
@@ -3427,13 +3427,13 @@ export interface HttpRatelimitRateLimit {
   readonly enable_x_ratelimit_headers?: RateLimit_XRateLimitHeadersRFCVersion | undefined
   readonly disable_x_envoy_ratelimited_header?: boolean | undefined
   readonly rate_limited_status?: HttpStatus | undefined
-  readonly response_headers_to_add?: readonly (HeaderValueOption)[] | undefined
+  readonly response_headers_to_add?: readonly HeaderValueOption[] | undefined
   readonly status_on_error?: HttpStatus | undefined
   readonly stat_prefix?: string | undefined
   readonly filter_enabled?: RuntimeFractionalPercent | undefined
   readonly filter_enforced?: RuntimeFractionalPercent | undefined
   readonly failure_mode_deny_percent?: RuntimeFractionalPercent | undefined
-  readonly rate_limits?: readonly (RouteRateLimit)[] | undefined
+  readonly rate_limits?: readonly RouteRateLimit[] | undefined
   readonly metadata_namespace?: string | undefined
   readonly enable_retry_after_header?: boolean | undefined
 }
@@ -3441,7 +3441,7 @@ export interface HttpRatelimitRateLimit {
 export interface RateLimitPerRoute {
   readonly vh_rate_limits?: RateLimitPerRoute_VhRateLimitsOptions | undefined
   readonly override_option?: RateLimitPerRoute_OverrideOptions | undefined
-  readonly rate_limits?: readonly (RouteRateLimit)[] | undefined
+  readonly rate_limits?: readonly RouteRateLimit[] | undefined
   readonly domain?: string | undefined
 }
 
@@ -3461,13 +3461,13 @@ export interface RBACPerRoute {
 
 export interface Router {
   readonly dynamic_stats?: boolean | undefined
-  readonly upstream_log?: readonly (AccessLog)[] | undefined
+  readonly upstream_log?: readonly AccessLog[] | undefined
   readonly upstream_log_options?: Router_UpstreamAccessLogOptions | undefined
   readonly suppress_envoy_headers?: boolean | undefined
-  readonly strict_check_headers?: readonly (string)[] | undefined
+  readonly strict_check_headers?: readonly string[] | undefined
   readonly respect_expected_rq_timeout?: boolean | undefined
   readonly suppress_grpc_request_failure_code_stats?: boolean | undefined
-  readonly upstream_http_filters?: readonly (HttpFilter)[] | undefined
+  readonly upstream_http_filters?: readonly HttpFilter[] | undefined
   readonly reject_connect_request_early_data?: boolean | undefined
 }
 
@@ -3477,12 +3477,12 @@ export interface Router_UpstreamAccessLogOptions {
 }
 
 export interface SetFilterStateConfig {
-  readonly on_request_headers?: readonly (FilterStateValue)[] | undefined
+  readonly on_request_headers?: readonly FilterStateValue[] | undefined
   readonly clear_route_cache?: boolean | undefined
 }
 
 export interface SetMetadataConfig {
-  readonly metadata?: readonly (SetMetadataMetadata)[] | undefined
+  readonly metadata?: readonly SetMetadataMetadata[] | undefined
 }
 
 export interface SetMetadataMetadata {
@@ -3524,10 +3524,10 @@ export interface OriginalDst {
 }
 
 export interface ProxyProtocol {
-  readonly rules?: readonly (ProxyProtocol_Rule)[] | undefined
+  readonly rules?: readonly ProxyProtocol_Rule[] | undefined
   readonly allow_requests_without_proxy_protocol?: boolean | undefined
   readonly pass_through_tlvs?: ProxyProtocolPassThroughTLVs | undefined
-  readonly disallowed_versions?: readonly (ProxyProtocolConfig_Version)[] | undefined
+  readonly disallowed_versions?: readonly ProxyProtocolConfig_Version[] | undefined
   readonly stat_prefix?: string | undefined
   readonly tlv_location?: ProxyProtocol_TlvLocation | undefined
 }
@@ -3572,8 +3572,8 @@ export interface NetworkExtAuthzExtAuthz {
   readonly bootstrap_metadata_labels_key?: string | undefined
   readonly include_tls_session?: boolean | undefined
   readonly send_tls_alert_on_denial?: boolean | undefined
-  readonly metadata_context_namespaces?: readonly (string)[] | undefined
-  readonly typed_metadata_context_namespaces?: readonly (string)[] | undefined
+  readonly metadata_context_namespaces?: readonly string[] | undefined
+  readonly typed_metadata_context_namespaces?: readonly string[] | undefined
   readonly shadow_mode?: boolean | undefined
 }
 
@@ -3582,8 +3582,8 @@ export interface EnvoyMobileHttpConnectionManager {
 }
 
 export interface ForwardProtoConfig {
-  readonly https_destination_ports?: readonly (number)[] | undefined
-  readonly http_destination_ports?: readonly (number)[] | undefined
+  readonly https_destination_ports?: readonly number[] | undefined
+  readonly http_destination_ports?: readonly number[] | undefined
 }
 
 export interface HttpConnectionManager {
@@ -3592,7 +3592,7 @@ export interface HttpConnectionManager {
   readonly rds?: Rds | undefined
   readonly route_config?: RouteConfiguration | undefined
   readonly scoped_routes?: ScopedRoutes | undefined
-  readonly http_filters?: readonly (HttpFilter)[] | undefined
+  readonly http_filters?: readonly HttpFilter[] | undefined
   readonly add_user_agent?: boolean | undefined
   readonly tracing?: HttpConnectionManager_Tracing | undefined
   readonly common_http_protocol_options?: CoreHttpProtocolOptions | undefined
@@ -3611,12 +3611,12 @@ export interface HttpConnectionManager {
   readonly drain_timeout?: Duration | undefined
   readonly drain_timeout_jitter?: Percent | undefined
   readonly delayed_close_timeout?: Duration | undefined
-  readonly access_log?: readonly (AccessLog)[] | undefined
+  readonly access_log?: readonly AccessLog[] | undefined
   readonly access_log_options?: HttpConnectionManager_HcmAccessLogOptions | undefined
   readonly use_remote_address?: boolean | undefined
   readonly xff_num_trusted_hops?: number | undefined
-  readonly original_ip_detection_extensions?: readonly (ConfigCoreTypedExtensionConfig)[] | undefined
-  readonly early_header_mutation_extensions?: readonly (ConfigCoreTypedExtensionConfig)[] | undefined
+  readonly original_ip_detection_extensions?: readonly ConfigCoreTypedExtensionConfig[] | undefined
+  readonly early_header_mutation_extensions?: readonly ConfigCoreTypedExtensionConfig[] | undefined
   readonly internal_address_config?: HttpConnectionManager_InternalAddressConfig | undefined
   readonly skip_xff_append?: boolean | undefined
   readonly via?: string | undefined
@@ -3628,7 +3628,7 @@ export interface HttpConnectionManager {
   readonly forward_client_cert_matcher?: Matcher | undefined
   readonly proxy_100_continue?: boolean | undefined
   readonly represent_ipv4_remote_address_as_ipv4_mapped_ipv6?: boolean | undefined
-  readonly upgrade_configs?: readonly (HttpConnectionManager_UpgradeConfig)[] | undefined
+  readonly upgrade_configs?: readonly HttpConnectionManager_UpgradeConfig[] | undefined
   readonly normalize_path?: boolean | undefined
   readonly merge_slashes?: boolean | undefined
   readonly path_with_escaped_slashes_action?: HttpConnectionManager_PathWithEscapedSlashesAction | undefined
@@ -3656,7 +3656,7 @@ export interface HttpConnectionManager_HcmAccessLogOptions {
 
 export interface HttpConnectionManager_InternalAddressConfig {
   readonly unix_sockets?: boolean | undefined
-  readonly cidr_ranges?: readonly (ConfigCoreCidrRange)[] | undefined
+  readonly cidr_ranges?: readonly ConfigCoreCidrRange[] | undefined
 }
 
 export interface HttpConnectionManager_PathNormalizationOptions {
@@ -3689,7 +3689,7 @@ export interface HttpConnectionManager_Tracing {
   readonly overall_sampling?: Percent | undefined
   readonly verbose?: boolean | undefined
   readonly max_path_tag_length?: number | undefined
-  readonly custom_tags?: readonly (CustomTag)[] | undefined
+  readonly custom_tags?: readonly CustomTag[] | undefined
   readonly provider?: Tracing_Http | undefined
   readonly spawn_upstream_span?: boolean | undefined
   readonly operation?: string | undefined
@@ -3699,7 +3699,7 @@ export interface HttpConnectionManager_Tracing {
 
 export interface HttpConnectionManager_UpgradeConfig {
   readonly upgrade_type?: string | undefined
-  readonly filters?: readonly (HttpFilter)[] | undefined
+  readonly filters?: readonly HttpFilter[] | undefined
   readonly enabled?: boolean | undefined
 }
 
@@ -3712,7 +3712,7 @@ export interface HttpFilter {
 }
 
 export interface LocalReplyConfig {
-  readonly mappers?: readonly (ResponseMapper)[] | undefined
+  readonly mappers?: readonly ResponseMapper[] | undefined
   readonly body_format?: SubstitutionFormatString | undefined
 }
 
@@ -3730,7 +3730,7 @@ export interface ResponseMapper {
   readonly status_code?: number | undefined
   readonly body?: DataSource | undefined
   readonly body_format_override?: SubstitutionFormatString | undefined
-  readonly headers_to_add?: readonly (HeaderValueOption)[] | undefined
+  readonly headers_to_add?: readonly HeaderValueOption[] | undefined
 }
 
 export interface ScopedRds {
@@ -3739,7 +3739,7 @@ export interface ScopedRds {
 }
 
 export interface ScopedRouteConfigurationsList {
-  readonly scoped_route_configurations?: readonly (ScopedRouteConfiguration)[] | undefined
+  readonly scoped_route_configurations?: readonly ScopedRouteConfiguration[] | undefined
 }
 
 export interface ScopedRoutes {
@@ -3751,7 +3751,7 @@ export interface ScopedRoutes {
 }
 
 export interface ScopedRoutes_ScopeKeyBuilder {
-  readonly fragments?: readonly (ScopedRoutes_ScopeKeyBuilder_FragmentBuilder)[] | undefined
+  readonly fragments?: readonly ScopedRoutes_ScopeKeyBuilder_FragmentBuilder[] | undefined
 }
 
 export interface ScopedRoutes_ScopeKeyBuilder_FragmentBuilder {
@@ -3780,7 +3780,7 @@ export interface NetworkLocalRatelimitLocalRateLimit {
 export interface NetworkRatelimitRateLimit {
   readonly stat_prefix?: string | undefined
   readonly domain?: string | undefined
-  readonly descriptors?: readonly (RateLimitDescriptor)[] | undefined
+  readonly descriptors?: readonly RateLimitDescriptor[] | undefined
   readonly timeout?: Duration | undefined
   readonly failure_mode_deny?: boolean | undefined
   readonly rate_limit_service?: RateLimitServiceConfig | undefined
@@ -3814,7 +3814,7 @@ export interface RedisProtocolOptions {
   readonly auth_password?: DataSource | undefined
   readonly auth_username?: DataSource | undefined
   readonly aws_iam?: AwsIam | undefined
-  readonly credentials?: readonly (RedisProtocolOptions_Credential)[] | undefined
+  readonly credentials?: readonly RedisProtocolOptions_Credential[] | undefined
 }
 
 export interface RedisProtocolOptions_Credential {
@@ -3828,11 +3828,11 @@ export interface RedisProxy {
   readonly settings?: RedisProxy_ConnPoolSettings | undefined
   readonly latency_in_micros?: boolean | undefined
   readonly prefix_routes?: RedisProxy_PrefixRoutes | undefined
-  readonly downstream_auth_passwords?: readonly (DataSource)[] | undefined
-  readonly faults?: readonly (RedisProxy_RedisFault)[] | undefined
+  readonly downstream_auth_passwords?: readonly DataSource[] | undefined
+  readonly faults?: readonly RedisProxy_RedisFault[] | undefined
   readonly downstream_auth_username?: DataSource | undefined
   readonly external_auth_provider?: RedisExternalAuthProvider | undefined
-  readonly custom_commands?: readonly (string)[] | undefined
+  readonly custom_commands?: readonly string[] | undefined
   readonly protocol_version?: RedisProxy_ProtocolVersion | undefined
 }
 
@@ -3854,7 +3854,7 @@ export interface RedisProxy_ConnectionRateLimit {
 }
 
 export interface RedisProxy_PrefixRoutes {
-  readonly routes?: readonly (RedisProxy_PrefixRoutes_Route)[] | undefined
+  readonly routes?: readonly RedisProxy_PrefixRoutes_Route[] | undefined
   readonly case_insensitive?: boolean | undefined
   readonly catch_all_route?: RedisProxy_PrefixRoutes_Route | undefined
 }
@@ -3863,7 +3863,7 @@ export interface RedisProxy_PrefixRoutes_Route {
   readonly prefix?: string | undefined
   readonly remove_prefix?: boolean | undefined
   readonly cluster?: string | undefined
-  readonly request_mirror_policy?: readonly (RedisProxy_PrefixRoutes_Route_RequestMirrorPolicy)[] | undefined
+  readonly request_mirror_policy?: readonly RedisProxy_PrefixRoutes_Route_RequestMirrorPolicy[] | undefined
   readonly key_formatter?: string | undefined
   readonly read_command_policy?: RedisProxy_PrefixRoutes_Route_ReadCommandPolicy | undefined
 }
@@ -3882,7 +3882,7 @@ export interface RedisProxy_RedisFault {
   readonly fault_type?: RedisProxy_RedisFault_RedisFaultType | undefined
   readonly fault_enabled?: RuntimeFractionalPercent | undefined
   readonly delay?: Duration | undefined
-  readonly commands?: readonly (string)[] | undefined
+  readonly commands?: readonly string[] | undefined
 }
 
 export interface SniCluster {
@@ -3903,15 +3903,15 @@ export interface TcpProxy {
   readonly idle_timeout?: Duration | undefined
   readonly downstream_idle_timeout?: Duration | undefined
   readonly upstream_idle_timeout?: Duration | undefined
-  readonly access_log?: readonly (AccessLog)[] | undefined
+  readonly access_log?: readonly AccessLog[] | undefined
   readonly max_connect_attempts?: number | undefined
   readonly backoff_options?: BackoffStrategy | undefined
-  readonly hash_policy?: readonly (HashPolicy)[] | undefined
+  readonly hash_policy?: readonly HashPolicy[] | undefined
   readonly tunneling_config?: TcpProxy_TunnelingConfig | undefined
   readonly max_downstream_connection_duration?: Duration | undefined
   readonly max_downstream_connection_duration_jitter_percentage?: Percent | undefined
   readonly access_log_options?: TcpProxy_TcpAccessLogOptions | undefined
-  readonly proxy_protocol_tlvs?: readonly (TlvEntry)[] | undefined
+  readonly proxy_protocol_tlvs?: readonly TlvEntry[] | undefined
   readonly proxy_protocol_tlv_merge_policy?: ProxyProtocolTlvMergePolicy | undefined
   readonly upstream_connect_mode?: UpstreamConnectMode | undefined
   readonly max_early_data_bytes?: number | undefined
@@ -3933,18 +3933,18 @@ export interface TcpProxy_TcpAccessLogOptions {
 export interface TcpProxy_TunnelingConfig {
   readonly hostname?: string | undefined
   readonly use_post?: boolean | undefined
-  readonly headers_to_add?: readonly (HeaderValueOption)[] | undefined
+  readonly headers_to_add?: readonly HeaderValueOption[] | undefined
   readonly propagate_response_headers?: boolean | undefined
   readonly post_path?: string | undefined
   readonly propagate_response_trailers?: boolean | undefined
   readonly request_id_extension?: RequestIDExtension | undefined
   readonly request_id_header?: string | undefined
   readonly request_id_metadata_key?: string | undefined
-  readonly formatters?: readonly (ConfigCoreTypedExtensionConfig)[] | undefined
+  readonly formatters?: readonly ConfigCoreTypedExtensionConfig[] | undefined
 }
 
 export interface TcpProxy_WeightedCluster {
-  readonly clusters?: readonly (TcpProxy_WeightedCluster_ClusterWeight)[] | undefined
+  readonly clusters?: readonly TcpProxy_WeightedCluster_ClusterWeight[] | undefined
 }
 
 export interface TcpProxy_WeightedCluster_ClusterWeight {
@@ -3962,12 +3962,12 @@ export interface UdpProxyConfig {
   readonly matcher?: Matcher | undefined
   readonly idle_timeout?: Duration | undefined
   readonly use_original_src_ip?: boolean | undefined
-  readonly hash_policies?: readonly (UdpProxyConfig_HashPolicy)[] | undefined
+  readonly hash_policies?: readonly UdpProxyConfig_HashPolicy[] | undefined
   readonly upstream_socket_config?: UdpSocketConfig | undefined
   readonly use_per_packet_load_balancing?: boolean | undefined
-  readonly access_log?: readonly (AccessLog)[] | undefined
-  readonly proxy_access_log?: readonly (AccessLog)[] | undefined
-  readonly session_filters?: readonly (UdpProxyConfig_SessionFilter)[] | undefined
+  readonly access_log?: readonly AccessLog[] | undefined
+  readonly proxy_access_log?: readonly AccessLog[] | undefined
+  readonly session_filters?: readonly UdpProxyConfig_SessionFilter[] | undefined
   readonly tunneling_config?: UdpProxyConfig_UdpTunnelingConfig | undefined
   readonly access_log_options?: UdpProxyConfig_UdpAccessLogOptions | undefined
 }
@@ -3996,11 +3996,11 @@ export interface UdpProxyConfig_UdpTunnelingConfig {
   readonly use_post?: boolean | undefined
   readonly post_path?: string | undefined
   readonly retry_options?: UdpProxyConfig_UdpTunnelingConfig_RetryOptions | undefined
-  readonly headers_to_add?: readonly (HeaderValueOption)[] | undefined
+  readonly headers_to_add?: readonly HeaderValueOption[] | undefined
   readonly buffer_options?: UdpProxyConfig_UdpTunnelingConfig_BufferOptions | undefined
   readonly propagate_response_headers?: boolean | undefined
   readonly propagate_response_trailers?: boolean | undefined
-  readonly formatters?: readonly (ConfigCoreTypedExtensionConfig)[] | undefined
+  readonly formatters?: readonly ConfigCoreTypedExtensionConfig[] | undefined
 }
 
 export interface UdpProxyConfig_UdpTunnelingConfig_BufferOptions {
@@ -4032,7 +4032,7 @@ export interface LocalResponsePolicy {
   readonly body?: DataSource | undefined
   readonly body_format?: SubstitutionFormatString | undefined
   readonly status_code?: number | undefined
-  readonly response_headers_to_add?: readonly (HeaderValueOption)[] | undefined
+  readonly response_headers_to_add?: readonly HeaderValueOption[] | undefined
   readonly preserve_response_code_details?: boolean | undefined
   readonly response_code_details?: string | undefined
 }
@@ -4041,13 +4041,13 @@ export interface RedirectPolicy {
   readonly uri?: string | undefined
   readonly redirect_action?: RedirectAction | undefined
   readonly status_code?: number | undefined
-  readonly response_headers_to_add?: readonly (HeaderValueOption)[] | undefined
-  readonly request_headers_to_add?: readonly (HeaderValueOption)[] | undefined
+  readonly response_headers_to_add?: readonly HeaderValueOption[] | undefined
+  readonly request_headers_to_add?: readonly HeaderValueOption[] | undefined
   readonly modify_request_headers_action?: ConfigCoreTypedExtensionConfig | undefined
 }
 
 export interface EarlyHeaderMutationHeaderMutationHeaderMutation {
-  readonly mutations?: readonly (MutationRulesHeaderMutation)[] | undefined
+  readonly mutations?: readonly MutationRulesHeaderMutation[] | undefined
 }
 
 export interface PreserveCaseFormatterConfig {
@@ -4063,10 +4063,10 @@ export interface Generic {
 
 export interface InjectedCredentialsOauth2OAuth2 {
   readonly token_endpoint?: HttpUri | undefined
-  readonly scopes?: readonly (string)[] | undefined
+  readonly scopes?: readonly string[] | undefined
   readonly client_credentials?: OAuth2_ClientCredentials | undefined
   readonly token_fetch_retry_interval?: Duration | undefined
-  readonly endpoint_params?: readonly (OAuth2_EndpointParameter)[] | undefined
+  readonly endpoint_params?: readonly OAuth2_EndpointParameter[] | undefined
 }
 
 export interface OAuth2_ClientCredentials {
@@ -4093,7 +4093,7 @@ export interface XffConfig {
 }
 
 export interface XffTrustedCidrs {
-  readonly cidrs?: readonly (ConfigCoreCidrRange)[] | undefined
+  readonly cidrs?: readonly ConfigCoreCidrRange[] | undefined
 }
 
 export interface CookieBasedSessionState {
@@ -4113,7 +4113,7 @@ export interface HeaderBasedSessionState {
 }
 
 export interface AllowListedRoutesConfig {
-  readonly allowed_route_names?: readonly (string)[] | undefined
+  readonly allowed_route_names?: readonly string[] | undefined
 }
 
 export interface PreviousRoutesConfig {
@@ -4129,7 +4129,7 @@ export interface ClientSideWeightedRoundRobin {
   readonly weight_expiration_period?: Duration | undefined
   readonly weight_update_period?: Duration | undefined
   readonly error_utilization_penalty?: number | undefined
-  readonly metric_names_for_computing_utilization?: readonly (string)[] | undefined
+  readonly metric_names_for_computing_utilization?: readonly string[] | undefined
   readonly slow_start_config?: SlowStartConfig | undefined
   readonly oob_reporting_config?: OrcaOobReportingConfig | undefined
 }
@@ -4137,7 +4137,7 @@ export interface ClientSideWeightedRoundRobin {
 export interface ConsistentHashingLbConfig {
   readonly use_hostname_for_hashing?: boolean | undefined
   readonly hash_balance_factor?: number | undefined
-  readonly hash_policy?: readonly (RouteAction_HashPolicy)[] | undefined
+  readonly hash_policy?: readonly RouteAction_HashPolicy[] | undefined
 }
 
 export interface LocalityLbConfig {
@@ -4187,7 +4187,7 @@ export interface Maglev {
 }
 
 export interface OverrideHost {
-  readonly override_host_sources?: readonly (OverrideHost_OverrideHostSource)[] | undefined
+  readonly override_host_sources?: readonly OverrideHost_OverrideHostSource[] | undefined
   readonly selected_host_key?: MetadataKey | undefined
   readonly fallback_policy?: LoadBalancingPolicy | undefined
 }
@@ -4232,7 +4232,7 @@ export interface DirectSourceIPInput {
 
 export interface DynamicMetadataInput {
   readonly filter?: string | undefined
-  readonly path?: readonly (DynamicMetadataInput_PathSegment)[] | undefined
+  readonly path?: readonly DynamicMetadataInput_PathSegment[] | undefined
 }
 
 export interface DynamicMetadataInput_PathSegment {
@@ -4272,12 +4272,12 @@ export interface UriSanInput {
 }
 
 export interface Ip {
-  readonly cidr_ranges?: readonly (ConfigCoreCidrRange)[] | undefined
+  readonly cidr_ranges?: readonly ConfigCoreCidrRange[] | undefined
   readonly stat_prefix?: string | undefined
 }
 
 export interface CaresDnsResolverConfig {
-  readonly resolvers?: readonly (Address)[] | undefined
+  readonly resolvers?: readonly Address[] | undefined
   readonly use_resolvers_as_fallback?: boolean | undefined
   readonly filter_unroutable_families?: boolean | undefined
   readonly dns_resolver_options?: DnsResolverOptions | undefined
@@ -4335,7 +4335,7 @@ export interface PreviousPrioritiesConfig {
 export interface SinkConfig {
   readonly grpc_service?: GrpcService | undefined
   readonly http_service?: CoreHttpService | undefined
-  readonly resource_detectors?: readonly (ConfigCoreTypedExtensionConfig)[] | undefined
+  readonly resource_detectors?: readonly ConfigCoreTypedExtensionConfig[] | undefined
   readonly report_counters_as_deltas?: boolean | undefined
   readonly report_histograms_as_deltas?: boolean | undefined
   readonly emit_tags_as_attributes?: boolean | undefined
@@ -4385,9 +4385,9 @@ export interface CertificateValidationContext {
   readonly ca_certificate_provider_instance?: CertificateProviderPluginInstance | undefined
   readonly system_root_certs?: CertificateValidationContext_SystemRootCerts | undefined
   readonly watched_directory?: WatchedDirectory | undefined
-  readonly verify_certificate_spki?: readonly (string)[] | undefined
-  readonly verify_certificate_hash?: readonly (string)[] | undefined
-  readonly match_typed_subject_alt_names?: readonly (SubjectAltNameMatcher)[] | undefined
+  readonly verify_certificate_spki?: readonly string[] | undefined
+  readonly verify_certificate_hash?: readonly string[] | undefined
+  readonly match_typed_subject_alt_names?: readonly SubjectAltNameMatcher[] | undefined
   readonly require_signed_certificate_timestamp?: boolean | undefined
   readonly crl?: DataSource | undefined
   readonly allow_expired_certificate?: boolean | undefined
@@ -4403,14 +4403,14 @@ export interface CertificateValidationContext_SystemRootCerts {
 
 export interface CommonTlsContext {
   readonly tls_params?: TlsParameters | undefined
-  readonly tls_certificates?: readonly (TlsCertificate)[] | undefined
-  readonly tls_certificate_sds_secret_configs?: readonly (SdsSecretConfig)[] | undefined
+  readonly tls_certificates?: readonly TlsCertificate[] | undefined
+  readonly tls_certificate_sds_secret_configs?: readonly SdsSecretConfig[] | undefined
   readonly tls_certificate_provider_instance?: CertificateProviderPluginInstance | undefined
   readonly custom_tls_certificate_selector?: ConfigCoreTypedExtensionConfig | undefined
   readonly validation_context?: CertificateValidationContext | undefined
   readonly validation_context_sds_secret_config?: SdsSecretConfig | undefined
   readonly combined_validation_context?: CommonTlsContext_CombinedCertificateValidationContext | undefined
-  readonly alpn_protocols?: readonly (string)[] | undefined
+  readonly alpn_protocols?: readonly string[] | undefined
   readonly custom_handshaker?: ConfigCoreTypedExtensionConfig | undefined
   readonly key_log?: TlsKeyLog | undefined
 }
@@ -4446,7 +4446,7 @@ export interface PrivateKeyProvider {
 }
 
 export interface SPIFFECertValidatorConfig {
-  readonly trust_domains?: readonly (SPIFFECertValidatorConfig_TrustDomain)[] | undefined
+  readonly trust_domains?: readonly SPIFFECertValidatorConfig_TrustDomain[] | undefined
   readonly trust_bundles?: DataSource | undefined
 }
 
@@ -4483,27 +4483,27 @@ export interface TlsCertificate {
   readonly private_key_provider?: PrivateKeyProvider | undefined
   readonly password?: DataSource | undefined
   readonly ocsp_staple?: DataSource | undefined
-  readonly signed_certificate_timestamp?: readonly (DataSource)[] | undefined
+  readonly signed_certificate_timestamp?: readonly DataSource[] | undefined
   readonly tls_params?: TlsParameters | undefined
 }
 
 export interface TlsKeyLog {
   readonly path?: string | undefined
-  readonly local_address_range?: readonly (ConfigCoreCidrRange)[] | undefined
-  readonly remote_address_range?: readonly (ConfigCoreCidrRange)[] | undefined
+  readonly local_address_range?: readonly ConfigCoreCidrRange[] | undefined
+  readonly remote_address_range?: readonly ConfigCoreCidrRange[] | undefined
 }
 
 export interface TlsParameters {
   readonly tls_minimum_protocol_version?: TlsParameters_TlsProtocol | undefined
   readonly tls_maximum_protocol_version?: TlsParameters_TlsProtocol | undefined
-  readonly cipher_suites?: readonly (string)[] | undefined
-  readonly ecdh_curves?: readonly (string)[] | undefined
-  readonly signature_algorithms?: readonly (string)[] | undefined
-  readonly compliance_policies?: readonly (TlsParameters_CompliancePolicy)[] | undefined
+  readonly cipher_suites?: readonly string[] | undefined
+  readonly ecdh_curves?: readonly string[] | undefined
+  readonly signature_algorithms?: readonly string[] | undefined
+  readonly compliance_policies?: readonly TlsParameters_CompliancePolicy[] | undefined
 }
 
 export interface TlsSessionTicketKeys {
-  readonly keys?: readonly (DataSource)[] | undefined
+  readonly keys?: readonly DataSource[] | undefined
 }
 
 export interface UpstreamTlsContext {
@@ -4521,11 +4521,11 @@ export interface HttpHttpProtocolOptions {
   readonly explicit_http_config?: HttpProtocolOptions_ExplicitHttpConfig | undefined
   readonly use_downstream_protocol_config?: HttpProtocolOptions_UseDownstreamHttpConfig | undefined
   readonly auto_config?: HttpProtocolOptions_AutoHttpConfig | undefined
-  readonly http_filters?: readonly (HttpFilter)[] | undefined
+  readonly http_filters?: readonly HttpFilter[] | undefined
   readonly header_validation_config?: ConfigCoreTypedExtensionConfig | undefined
   readonly outlier_detection?: HttpProtocolOptions_OutlierDetection | undefined
-  readonly request_mirror_policies?: readonly (RouteAction_RequestMirrorPolicy)[] | undefined
-  readonly hash_policy?: readonly (RouteAction_HashPolicy)[] | undefined
+  readonly request_mirror_policies?: readonly RouteAction_RequestMirrorPolicy[] | undefined
+  readonly hash_policy?: readonly RouteAction_HashPolicy[] | undefined
   readonly retry_policy?: RouteRetryPolicy | undefined
 }
 
@@ -4556,7 +4556,7 @@ export interface Cookie {
   readonly name?: string | undefined
   readonly ttl?: Duration | undefined
   readonly path?: string | undefined
-  readonly attributes?: readonly (CookieAttribute)[] | undefined
+  readonly attributes?: readonly CookieAttribute[] | undefined
 }
 
 export interface CookieAttribute {
@@ -4565,7 +4565,7 @@ export interface CookieAttribute {
 }
 
 export interface PathTransformation {
-  readonly operations?: readonly (PathTransformation_Operation)[] | undefined
+  readonly operations?: readonly PathTransformation_Operation[] | undefined
 }
 
 export interface PathTransformation_Operation {
@@ -4580,7 +4580,7 @@ export interface PathTransformation_Operation_NormalizePathRFC3986 {
 }
 
 export interface AddressMatcher {
-  readonly ranges?: readonly (XdsCoreCidrRange)[] | undefined
+  readonly ranges?: readonly XdsCoreCidrRange[] | undefined
   readonly invert_match?: boolean | undefined
 }
 
@@ -4600,12 +4600,12 @@ export interface ListMatcher {
 }
 
 export interface ListStringMatcher {
-  readonly patterns?: readonly (EnvoyTypeMatcherStringMatcher)[] | undefined
+  readonly patterns?: readonly EnvoyTypeMatcherStringMatcher[] | undefined
 }
 
 export interface MetadataMatcher {
   readonly filter?: string | undefined
-  readonly path?: readonly (MetadataMatcher_PathSegment)[] | undefined
+  readonly path?: readonly MetadataMatcher_PathSegment[] | undefined
   readonly value?: ValueMatcher | undefined
   readonly invert?: boolean | undefined
 }
@@ -4615,7 +4615,7 @@ export interface MetadataMatcher_PathSegment {
 }
 
 export interface OrMatcher {
-  readonly value_matchers?: readonly (ValueMatcher)[] | undefined
+  readonly value_matchers?: readonly ValueMatcher[] | undefined
 }
 
 export interface PathMatcher {
@@ -4656,7 +4656,7 @@ export interface ValueMatcher_NullMatch {
 
 export interface MetadataKey {
   readonly key?: string | undefined
-  readonly path?: readonly (MetadataKey_PathSegment)[] | undefined
+  readonly path?: readonly MetadataKey_PathSegment[] | undefined
 }
 
 export interface MetadataKey_PathSegment {
@@ -4797,7 +4797,7 @@ export interface Expr {
 export interface Expr_Call {
   readonly target?: Expr | undefined
   readonly function?: string | undefined
-  readonly args?: readonly (Expr)[] | undefined
+  readonly args?: readonly Expr[] | undefined
 }
 
 export interface Expr_Comprehension {
@@ -4812,13 +4812,13 @@ export interface Expr_Comprehension {
 }
 
 export interface Expr_CreateList {
-  readonly elements?: readonly (Expr)[] | undefined
-  readonly optional_indices?: readonly (number)[] | undefined
+  readonly elements?: readonly Expr[] | undefined
+  readonly optional_indices?: readonly number[] | undefined
 }
 
 export interface Expr_CreateStruct {
   readonly message_name?: string | undefined
-  readonly entries?: readonly (Expr_CreateStruct_Entry)[] | undefined
+  readonly entries?: readonly Expr_CreateStruct_Entry[] | undefined
 }
 
 export interface Expr_CreateStruct_Entry {
@@ -4841,22 +4841,22 @@ export interface Expr_Select {
 
 export interface Reference {
   readonly name?: string | undefined
-  readonly overload_id?: readonly (string)[] | undefined
+  readonly overload_id?: readonly string[] | undefined
   readonly value?: Constant | undefined
 }
 
 export interface SourceInfo {
   readonly syntax_version?: string | undefined
   readonly location?: string | undefined
-  readonly line_offsets?: readonly (number)[] | undefined
+  readonly line_offsets?: readonly number[] | undefined
   readonly positions?: { readonly [key: string]: number } | undefined
   readonly macro_calls?: { readonly [key: string]: Expr } | undefined
-  readonly extensions?: readonly (SourceInfo_Extension)[] | undefined
+  readonly extensions?: readonly SourceInfo_Extension[] | undefined
 }
 
 export interface SourceInfo_Extension {
   readonly id?: string | undefined
-  readonly affected_components?: readonly (SourceInfo_Extension_Component)[] | undefined
+  readonly affected_components?: readonly SourceInfo_Extension_Component[] | undefined
   readonly version?: SourceInfo_Extension_Version | undefined
 }
 
@@ -4883,12 +4883,12 @@ export interface Type {
 
 export interface Type_AbstractType {
   readonly name?: string | undefined
-  readonly parameter_types?: readonly (Type)[] | undefined
+  readonly parameter_types?: readonly Type[] | undefined
 }
 
 export interface Type_FunctionType {
   readonly result_type?: Type | undefined
-  readonly arg_types?: readonly (Type)[] | undefined
+  readonly arg_types?: readonly Type[] | undefined
 }
 
 export interface Type_ListType {
@@ -4912,7 +4912,7 @@ export interface AnyValue {
 }
 
 export interface ArrayValue {
-  readonly values?: readonly (AnyValue)[] | undefined
+  readonly values?: readonly AnyValue[] | undefined
 }
 
 export interface KeyValue {
@@ -4922,7 +4922,7 @@ export interface KeyValue {
 }
 
 export interface KeyValueList {
-  readonly values?: readonly (KeyValue)[] | undefined
+  readonly values?: readonly KeyValue[] | undefined
 }
 
 export interface Authority {
@@ -4950,7 +4950,7 @@ export interface Matcher {
 }
 
 export interface Matcher_MatcherList {
-  readonly matchers?: readonly (Matcher_MatcherList_FieldMatcher)[] | undefined
+  readonly matchers?: readonly Matcher_MatcherList_FieldMatcher[] | undefined
 }
 
 export interface Matcher_MatcherList_FieldMatcher {
@@ -4966,7 +4966,7 @@ export interface Matcher_MatcherList_Predicate {
 }
 
 export interface Matcher_MatcherList_Predicate_PredicateList {
-  readonly predicate?: readonly (Matcher_MatcherList_Predicate)[] | undefined
+  readonly predicate?: readonly Matcher_MatcherList_Predicate[] | undefined
 }
 
 export interface Matcher_MatcherList_Predicate_SinglePredicate {

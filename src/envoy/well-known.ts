@@ -1,9 +1,8 @@
 import { ScalarType, fromJson, toBinary, type DescMessage, type JsonValue } from '@bufbuild/protobuf'
-import { asObject, writeEntries, writeItems } from './containers.js'
+import { asObject, writeEntries, writeItems, type Body } from './containers.js'
 import { registry, typeNameOf } from './descriptors.js'
 import { Misfit, misfit } from './misfit.js'
 import { scalarOf, writeInt32 } from './scalars.js'
-import type { Body } from './wire.js'
 import type { Writer } from './writer.js'
 
 type BodyOf = (descriptor: DescMessage) => Body

@@ -1,14 +1,11 @@
 import { ScalarType, type DescField, type DescMessage } from '@bufbuild/protobuf'
 import { FeatureSet_FieldPresence } from '@bufbuild/protobuf/wkt'
-import { asObject, writeEntries, writeItems, type Write } from './containers.js'
+import { asObject, writeEntries, writeItems, type Body, type Write } from './containers.js'
 import { descriptorOf, typeNameOf } from './descriptors.js'
 import { Misfit, inside } from './misfit.js'
 import { enumScalar, scalarOf, type Scalar } from './scalars.js'
 import { wellKnownBody } from './well-known.js'
 import { Writer } from './writer.js'
-
-/** Writes the fields of a message, without tag and length. `any`: the value names its type, which is no field. */
-export type Body = (writer: Writer, value: unknown, any?: boolean) => void
 
 interface Field {
   readonly number: number

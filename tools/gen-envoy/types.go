@@ -192,10 +192,18 @@ func (w *typeWriter) field(field protoreflect.FieldDescriptor) string {
 	case field.IsMap():
 		return fmt.Sprintf("{ readonly [key: string]: %s }", w.value(field.MapValue()))
 	case field.IsList():
-		return fmt.Sprintf("readonly (%s)[]", w.value(field))
+		return fmt.Sprintf("readonly %s[]", group(w.value(field)))
 	default:
 		return w.value(field)
 	}
+}
+
+// group puts a type that is not a single name in parentheses.
+func group(value string) string {
+	if strings.ContainsAny(value, " |{") {
+		return "(" + value + ")"
+	}
+	return value
 }
 
 func (w *typeWriter) value(field protoreflect.FieldDescriptor) string {

@@ -1,0 +1,119 @@
+import type {
+  ForwardAction,
+  Match,
+  RedirectAction as ModelRedirect,
+  WeightedBackend,
+} from '../model/index.js'
+import { headerMutations } from './headers.js'
+import { INVALID_CLUSTER } from './names.js'
+import { pathRewrite, prefixRewrite } from './rewrites.js'
+import type {
+  Duration,
+  RedirectAction,
+  RouteAction,
+  RouteAction_RequestMirrorPolicy,
+  RouteRetryPolicy,
+  RuntimeFractionalPercent,
+  WeightedCluster_ClusterWeight,
+} from './types.gen.js'
+
+/** Streams that say nothing for this long are cut (`stream_idle_timeout` of the connection manager). */
+const STREAM_IDLE_MS = 300_000
+
+/** Tries again, elsewhere, only what no backend has seen: such a try cannot do anything twice. */
+const unseen: RouteRetryPolicy = {
+  retry_on: 'connect-failure,refused-stream,reset-before-request',
+  num_retries: 2,
+  retry_host_predicate: [
+    {
+      name: 'envoy.retry_host_predicates.previous_hosts',
+      typed_config: {
+        '@type': 'type.googleapis.com/envoy.extensions.retry.host.previous_hosts.v3.PreviousHostsPredicate',
+      },
+    },
+  ],
+  host_selection_retry_max_attempts: 5,
+}
+
+/** Milliseconds in Envoy's words. */
+export function duration(ms: number): Duration {
+  return `${ms / 1000}s`
+}
+
+export function routeAction(action: ForwardAction, match: Match): RouteAction {
+  const { backends, rewrite, mirrors, requestTimeoutMs = 0, backendTimeoutMs = 0 } = action
+  const invalid = backends.some(({ cluster }) => cluster === undefined)
+  return {
+    ...target(backends),
+    ...pathRewrite(match.path, rewrite?.path),
+    cluster_not_found_response_code: invalid ? 'INTERNAL_SERVER_ERROR' : undefined,
+    host_rewrite_literal: rewrite?.hostname,
+    // Without one Envoy gives up after 15 s.
+    timeout: duration(requestTimeoutMs),
+    idle_timeout: requestTimeoutMs > STREAM_IDLE_MS ? duration(requestTimeoutMs) : undefined,
+    retry_policy: backendTimeoutMs > 0 ? { ...unseen, per_try_timeout: duration(backendTimeoutMs) } : unseen,
+    request_mirror_policies: mirrors.map(mirrorPolicy),
+  }
+}
+
+function target(backends: readonly WeightedBackend[]): RouteAction {
+  const [first] = backends
+  if (backends.length === 1 && first && !changesRequest(first))
+    return { cluster: first.cluster ?? INVALID_CLUSTER }
+  return { weighted_clusters: { clusters: backends.map(clusterWeight) } }
+}
+
+function changesRequest({ requestHeaders, responseHeaders, rewrite }: WeightedBackend): boolean {
+  return requestHeaders !== undefined || responseHeaders !== undefined || rewrite?.hostname !== undefined
+}
+
+function clusterWeight(backend: WeightedBackend): WeightedCluster_ClusterWeight {
+  return {
+    name: backend.cluster ?? INVALID_CLUSTER,
+    weight: backend.weight,
+    ...headerMutations(backend),
+    host_rewrite_literal: backend.rewrite?.hostname,
+  }
+}
+
+function mirrorPolicy({
+  cluster,
+  numerator,
+  denominator,
+}: ForwardAction['mirrors'][number]): RouteAction_RequestMirrorPolicy {
+  return {
+    cluster,
+    runtime_fraction: numerator < denominator ? fraction(numerator, denominator) : undefined,
+    disable_shadow_host_suffix_append: true,
+  }
+}
+
+/** Envoy counts in hundredths or millionths. */
+function fraction(numerator: number, denominator: number): RuntimeFractionalPercent {
+  const percent = (numerator * 100) / denominator
+  return {
+    default_value: Number.isInteger(percent)
+      ? { numerator: percent, denominator: 'HUNDRED' }
+      : { numerator: Math.round(percent * 10_000), denominator: 'MILLION' },
+  }
+}
+
+const responseCodes = {
+  301: 'MOVED_PERMANENTLY',
+  302: 'FOUND',
+  303: 'SEE_OTHER',
+  307: 'TEMPORARY_REDIRECT',
+  308: 'PERMANENT_REDIRECT',
+} as const
+
+export function redirectAction(action: ModelRedirect, match: Match): RedirectAction {
+  const { scheme, hostname, port, path, statusCode } = action
+  return {
+    scheme_redirect: scheme,
+    host_redirect: hostname,
+    port_redirect: port,
+    response_code: responseCodes[statusCode],
+    ...(path?.type === 'ReplaceFullPath' && { path_redirect: path.value }),
+    ...(path?.type === 'ReplacePrefixMatch' && prefixRewrite(match.path, path.value)),
+  }
+}
