@@ -73,7 +73,7 @@ export async function createServer(context: ServerContext, options: ServerOption
   return {
     listen: address => listen(app, address, authoriser !== undefined),
     close: () => close(app, options.closeGraceMs ?? 5_000),
-    inject: request => app.inject(request),
+    inject: async request => await app.inject(request),
   }
 }
 

@@ -28,7 +28,8 @@ export function readBodies(app: FastifyInstance, operations: ReadonlyMap<string,
   })
 }
 
-function whyNotRead({ headers }: FastifyRequest, operation: Operation): HttpProblem | undefined {
+function whyNotRead(request: FastifyRequest, operation: Operation): HttpProblem | undefined {
+  const { headers } = request
   const { bodyTypes, path } = operation
   const empty = headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0
   if (bodyTypes.length === 0) {
@@ -37,7 +38,8 @@ function whyNotRead({ headers }: FastifyRequest, operation: Operation): HttpProb
     delete headers['content-type']
     return undefined
   }
-  const type = headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() ?? ''
+  // As the framework reads it: by this very text the schema is chosen.
+  const type = request.mediaType ?? ''
   if (bodyTypes.includes(type)) return undefined
   const what = type === '' ? 'a body without Content-Type' : type
   return new HttpProblem('unsupported-media-type', `${path} takes ${bodyTypes.join(', ')}, not ${what}`, {

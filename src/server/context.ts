@@ -49,6 +49,7 @@ export interface TopologyFilter {
   readonly depth?: number
 }
 
+/** Nodes and edges to show; the topology room's view of its graph. */
 export interface TopologyGraph {
   readonly nodes: readonly {
     readonly id: Locator
@@ -56,18 +57,26 @@ export interface TopologyGraph {
     readonly namespace?: string
     readonly name: string
     readonly section?: string
+    readonly role?: string
+    /** Something refers to it and it is not there. */
+    readonly missing?: true
+    readonly health?: 'ok' | 'warning' | 'error'
   }[]
   readonly edges: readonly {
     readonly from: Locator
     readonly to: Locator
-    /** Why the reference leads nowhere. */
-    readonly broken?: Reason
+    readonly link: string
+    readonly state: 'ok' | 'broken' | 'refused'
+    /** Why it is not ok. */
+    readonly reason?: Reason
+    /** The fields that say so, in the object that refers. */
+    readonly fields?: readonly string[]
   }[]
 }
 
 export interface XdsReader extends Pick<XdsServer, 'clients' | 'gateways' | 'resources'> {
   /** A resource decoded from its bytes into Envoy's JSON form, what is secret as `[redacted]`. */
-  describe(resource: Resource): object
+  describe(resource: Resource): unknown
 }
 
 /** `request` of an AdmissionReview (admission.k8s.io/v1), as far as it is read. */

@@ -27,8 +27,8 @@ const open = new Set(['certificateChain', 'certificate_chain', 'trustedCa', 'tru
  * A second lock on Envoy secrets, whoever decoded them: an inline DataSource is redacted unless it is one of the
  * public parts (certificate chains, authorities, revocation lists).
  */
-export function withoutSecrets(type: ResourceType, resource: object): object {
-  return type === 'secret' ? (redacted(resource) as object) : resource
+export function withoutSecrets(type: ResourceType, resource: unknown): unknown {
+  return type === 'secret' ? redacted(resource) : resource
 }
 
 function redacted(value: unknown): unknown {
