@@ -68,7 +68,7 @@ export const serviceSchema = (): Schema =>
 
 const endpoint = object(
   {
-    addresses: list(text, { minItems: 1, maxItems: 100 }),
+    addresses: list(text, { maxItems: 100 }),
     conditions: object({ ready: flag, serving: flag, terminating: flag }),
     hostname: text,
     nodeName: text,

@@ -95,12 +95,14 @@ function appProtocols(field: string, ports: readonly { readonly appProtocol?: st
 
 /** discovery/v1: addresses of the slice's family; loopback and the like would turn a proxy against itself. */
 function addresses({ addressType, endpoints = [] }: EndpointSlice): Finding[] {
-  return endpoints.flatMap((endpoint, e) =>
-    endpoint.addresses.flatMap((address, a) => {
+  return endpoints.flatMap((endpoint, e) => {
+    const path = `endpoints[${e}].addresses`
+    if (endpoint.addresses.length === 0) return [required(path, 'must contain at least 1 address')]
+    return endpoint.addresses.flatMap((address, a) => {
       const why = whyNotAddress(address, addressType)
-      return why === undefined ? [] : [invalid(`endpoints[${e}].addresses[${a}]`, address, why)]
-    }),
-  )
+      return why === undefined ? [] : [invalid(child(path, a), address, why)]
+    })
+  })
 }
 
 function whyNotAddress(address: string, type: EndpointSlice['addressType']): string | undefined {

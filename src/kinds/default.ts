@@ -12,8 +12,8 @@ export interface DefaultOptions {
 /**
  * The object as the API server would hold it: schema defaults filled in, nulls that stand for "not set" removed, a
  * Secret's stringData joined into data, a Service's target ports completed. Its input is not changed; what needs no
- * default is shared with it, and an object that needs none comes back itself. `status` is left alone. An object of an
- * unknown kind comes back unchanged.
+ * default is shared with it, and an object that needs none comes back itself. A namespace on a kind that has none is
+ * dropped. `status` is left alone. An object of an unknown kind comes back unchanged.
  */
 export function defaulted(object: KubeObject, options: DefaultOptions = {}): KubeObject {
   const row = kindOf(object)
@@ -34,8 +34,10 @@ export function filled(object: KubeObject | Fields, row: KindRow, options: Defau
 
 function placedIn(object: Fields, row: KindRow, namespace: string | undefined): Fields {
   const { metadata } = object
-  if (namespace === undefined || !row.namespaced || !isFields(metadata)) return object
-  const { namespace: own } = metadata
+  if (!isFields(metadata)) return object
+  const { namespace: own, ...rest } = metadata
+  if (!row.namespaced) return own === undefined ? object : { ...object, metadata: rest }
+  if (namespace === undefined) return object
   return own === undefined || own === '' ? { ...object, metadata: { ...metadata, namespace } } : object
 }
 
@@ -84,15 +86,15 @@ function defaultsOf(schema: Schema): readonly (readonly [string, unknown])[] {
   return entries
 }
 
+const isText = (value: unknown) => typeof value === 'string'
+const base64 = (text: string) => Buffer.from(text).toString('base64')
+
 /** Defaults that depend on other fields, as the API server's own code sets them. */
 const completions: Readonly<Record<string, (object: Fields) => Fields>> = {
   [ids.Secret]: secret => {
     const { stringData, ...rest } = secret
-    if (!isFields(stringData)) return secret
-    const written = Object.entries(stringData).map(([key, value]) => [
-      key,
-      typeof value === 'string' ? Buffer.from(value).toString('base64') : value,
-    ])
+    if (!isFields(stringData) || !Object.values(stringData).every(isText)) return secret
+    const written = Object.entries(stringData).map(([key, value]) => [key, base64(value as string)])
     return {
       ...rest,
       data: { ...(isFields(rest['data']) ? rest['data'] : {}), ...Object.fromEntries(written) },

@@ -57,7 +57,7 @@ export function whyNot(form: keyof typeof forms, text: string): string | undefin
 /** Why a text is no label or annotation key: an optional DNS subdomain and `/`, then a name. */
 export function whyNotQualified(key: string): string | undefined {
   const [name = '', prefix, ...more] = key.split('/').reverse()
-  if (more.length > 0) return 'a valid label key must have at most one / after its prefix'
+  if (more.length > 0) return forms.name.text.replace('name part', 'a valid label key')
   if (prefix === '') return 'prefix part must be non-empty'
   const why = prefix === undefined ? undefined : whyNot('subdomain', prefix)
   return why === undefined ? whyNot('name', name) : `prefix part ${why}`
@@ -87,11 +87,7 @@ function nameFindings(name: unknown, row: KindRow): Finding[] {
 
 function namespaceFindings(namespace: unknown, row: KindRow): Finding[] {
   const path = 'metadata.namespace'
-  if (!row.namespaced) {
-    return namespace === undefined || namespace === ''
-      ? []
-      : [{ path, message: 'Forbidden: not allowed on this type', rule: 'schema' }]
-  }
+  if (!row.namespaced) return []
   if (namespace === undefined || namespace === '') return [required(path)]
   const why = typeof namespace === 'string' ? whyNot('label', namespace) : undefined
   return why === undefined ? [] : [invalid(path, namespace, why)]
