@@ -66,7 +66,7 @@ export function topologyBuild(): Bench {
 export function topologyUpdate(): Bench {
   const points = sizes.map(n => {
     const topology = built(n)
-    const value = median(update => lookAfter(topology, update), {
+    const value = median((update: Update) => lookAfter(topology, update), {
       times: 400,
       prepare: turn => changed(n, turn),
     })

@@ -8,7 +8,7 @@ import type { Link, Node, NodeKind, Section } from './node.js'
 import { anyPolicy } from './node.js'
 import { reachable, pathsBetween, pathsDown } from './paths.js'
 import type { DeclaredLink, Slot } from './slots.js'
-import { Slots, byKey, childrenOf, declared, parentsOf } from './slots.js'
+import { Slots, byKey, childrenOf, declared, parentsOf, sectionsOf } from './slots.js'
 import type { Reason } from './types.js'
 import type { Filter } from './filter.js'
 import { chosen } from './filter.js'
@@ -145,25 +145,27 @@ class Graph implements Topology {
   #add(id: Locator, object: KubeObject): void {
     const kind = this.#kindOf(id, object)
     if (!kind) return
-    const slot = this.#place(nodeOf(id, object, kind), kind.aliases?.(object, id))
-    for (const part of kind.sections?.of(object, id) ?? []) {
-      const below = this.#place(sectionNode(id, object, kind, part), part.aliases)
-      below.owner = slot
-      slot.sections.push(below)
+    const node = nodeOf(id, object, kind)
+    const slot = this.#slots.place(node)
+    this.#declare(slot, node, kind.aliases?.(object))
+    for (const part of kind.sections?.of(object) ?? []) {
+      const below = sectionNode(id, object, kind, part)
+      this.#declare(this.#slots.placeSection(slot, part.name, below), below, part.aliases)
     }
   }
 
-  #place(node: Node, aliases: readonly string[] = []): Slot {
-    const links = this.#links.get(node.kindId) ?? []
-    const policies = node.role === 'policy' ? (this.#links.get(anyPolicy) ?? []) : []
-    const slot = this.#slots.place(node, aliases, policies.length > 0 ? [...links, ...policies] : links)
+  #declare(slot: Slot, node: Node, aliases: readonly string[] = []): void {
+    for (const alias of aliases) this.#slots.alias(slot, alias)
+    for (const link of this.#links.get(node.kindId) ?? []) this.#slots.declare(slot, node, link)
+    if (node.role === 'policy') {
+      for (const link of this.#links.get(anyPolicy) ?? []) this.#slots.declare(slot, node, link)
+    }
     this.#loops?.touch(slot)
     this.#size++
-    return slot
   }
 
   #remove(slot: Slot): void {
-    const gone = [...slot.sections, slot]
+    const gone = [...sectionsOf(slot), slot]
     this.#size -= gone.length
     for (const each of gone) {
       this.#loops?.forget(each)
@@ -183,8 +185,18 @@ function nodesOf(slots: readonly Slot[]): Node[] {
 
 function nodeOf(id: Locator, object: KubeObject, { kindId: kind, role }: NodeKind): Node {
   const { namespace, name } = object.metadata
-  const whole = { section: undefined, payload: undefined, field: undefined }
-  return { id, kind: object.kind, kindId: kind, role, namespace, name, ...whole, object }
+  return {
+    id,
+    kind: object.kind,
+    kindId: kind,
+    role,
+    namespace,
+    name,
+    section: undefined,
+    payload: undefined,
+    field: undefined,
+    object,
+  }
 }
 
 function sectionNode(id: Locator, object: KubeObject, { role }: NodeKind, part: Section): Node {

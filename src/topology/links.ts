@@ -1,5 +1,5 @@
 import type { KindId, KubeObject, Locator } from '../core/index.js'
-import { kindId, locator, section } from '../core/index.js'
+import { kindId, locator } from '../core/index.js'
 import type { Gateway, GatewayListener, SecretReference } from '../kinds/index.js'
 import { groups, ids } from '../kinds/index.js'
 import type { Link, Node, NodeKind, Reference } from './node.js'
@@ -17,7 +17,7 @@ export interface Rules {
 
 const routes = ['HTTPRoute', 'GRPCRoute', 'TLSRoute', 'TCPRoute', 'UDPRoute'] as const
 const routeKinds = routes.map((kind): KindId => ids[kind])
-const ruleKinds = routes.map(ruleKindOf)
+const ruleKinds = routes.map(route => kindId(groups.gatewayApi, `${route}Rule`))
 const backendKinds: readonly KindId[] = [ids.Service, servicePortKind, ids.Backend]
 const clusterScoped = new Set<KindId>([ids.GatewayClass, ids.Namespace])
 
@@ -85,12 +85,11 @@ const links: readonly Link[] = [
  */
 export const gatewayApi: Rules = { kinds, links }
 
-function ruleKindOf(route: (typeof routes)[number]): KindId {
-  return kindId(groups.gatewayApi, `${route}Rule`)
-}
-
 function routeKind(route: (typeof routes)[number]): NodeKind {
-  return { kindId: ids[route], role: 'target', sections: { kinds: [ruleKindOf(route)], of: rulesOf } }
+  const kind = `${route}Rule`
+  const id = kindId(groups.gatewayApi, kind)
+  const sections = { kinds: [id], of: (object: KubeObject) => rulesOf(object, kind, id) }
+  return { kindId: ids[route], role: 'target', sections }
 }
 
 function certificatesOf({ payload, namespace, field }: Node): Reference[] {
@@ -123,7 +122,7 @@ function targetsOf({ object, namespace }: Node): Reference[] {
   if (targetRef) refs.push({ ref: targetRef, at: 'spec.targetRef' })
   return refs.map(({ ref, at }) => {
     const kind = kindId(ref.group ?? groups.core, ref.kind)
-    const object = locator(kind, clusterScoped.has(kind) ? undefined : (ref.namespace ?? namespace), ref.name)
-    return { to: ref.sectionName === undefined ? object : section(object, ref.sectionName), field: at }
+    const to = locator(kind, clusterScoped.has(kind) ? undefined : (ref.namespace ?? namespace), ref.name)
+    return { to, ...(ref.sectionName !== undefined && { section: ref.sectionName }), field: at }
   })
 }

@@ -2,7 +2,7 @@ import type { KindId } from '../core/index.js'
 import type { Link, NodeKind } from './node.js'
 import { anyKind, anyPolicy } from './node.js'
 import type { Slot, Slots } from './slots.js'
-import { byKey, childrenOf } from './slots.js'
+import { byKey, childrenOf, idOf } from './slots.js'
 import type { Reason } from './types.js'
 
 /**
@@ -74,7 +74,7 @@ export class Loops {
 }
 
 function inWords(loop: readonly Slot[]): string {
-  const names = [...loop, loop[0] as Slot].map(({ key }) => key)
+  const names = [...loop, loop[0] as Slot].map(idOf)
   return `loop detected: ${names.join(' -> ')}; the links or the objects must not lead back to where they came from`
 }
 

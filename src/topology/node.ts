@@ -33,7 +33,7 @@ export interface Section {
   readonly name: string
   readonly field: string
   readonly payload: unknown
-  /** See {@link Reference}. */
+  /** Other names, within the object: see {@link Reference}. */
   readonly aliases?: readonly string[]
 }
 
@@ -44,19 +44,20 @@ export interface NodeKind {
   /** The parts that become nodes, and their kinds. Pure; reads the object alone. */
   readonly sections?: {
     readonly kinds: readonly KindId[]
-    readonly of: (object: KubeObject, id: Locator) => readonly Section[]
+    readonly of: (object: KubeObject) => readonly Section[]
   }
-  /** See {@link Reference}. */
-  readonly aliases?: (object: KubeObject, id: Locator) => readonly string[]
+  /** Other names for the whole object: see {@link Reference}. */
+  readonly aliases?: (object: KubeObject) => readonly string[]
 }
 
 /**
- * Where a reference leads: to a node, by its id, or to every node that carries an alias. A section can so be found
- * by something else than its name: the listeners of a Gateway on port 443 carry `<gateway>#*:443`. An alias is any
- * text that is no node's id; if a section of an object is meant it begins with the object's locator and `#`.
+ * Where a reference leads: to an object or a section of it by name, or to all that carry an alias. So a section is
+ * found by something else than its name: the listeners on port 443 carry the alias `*:443` in their Gateway. An
+ * alias is any text that is no locator, or no section's name.
  */
 export interface Reference {
   readonly to: Locator
+  readonly section?: string
   /** The field that holds the reference: `spec.parentRefs[0]`. */
   readonly field?: string
 }
@@ -85,19 +86,27 @@ export const anyPolicy: KindId = '(policy)'
 /** In `from` and `to` of a link, on the side that is referred to: every kind. */
 export const anyKind: KindId = '*'
 
+/** `spec.rules[0]`, `spec.rules[1]` and so on; each text is made once, for all objects. */
+export function numbered(list: string): (position: number) => string {
+  const made: string[] = []
+  return position => (made[position] ??= `${list}[${position}]`)
+}
+
 /**
- * Names for the items of a list, so that no two have one name: its own where it has one, else `numbered(i)`. Where
+ * Names for the items of a list, so that no two have one name: its own where it has one, else `otherwise(i)`. Where
  * that is taken (or a name given twice, which validation refuses) it is `<list>[i]`, which no name can be.
  */
 export function sectionNames<T extends { readonly name?: string }>(
   items: readonly T[],
   list: string,
-  numbered: (item: T, position: number) => string,
+  otherwise: (item: T, position: number) => string,
 ): string[] {
+  const names = items.map((item, i) => item.name ?? otherwise(item, i))
+  if (names.every((name, i) => names.indexOf(name) === i)) return names
   const own = new Set(items.map(item => item.name))
   const taken = new Set<string>()
   return items.map((item, i) => {
-    const name = item.name ?? numbered(item, i)
+    const name = names[i] as string
     const free = !taken.has(name) && (item.name !== undefined || !own.has(name))
     const unique = free ? name : `${list}[${i}]`
     taken.add(unique)

@@ -3,7 +3,7 @@ import { kindId } from '../core/index.js'
 import type { Gateway, ReferenceGrant } from '../kinds/index.js'
 import { groups } from '../kinds/index.js'
 import type { Node, Reference } from './node.js'
-import type { Found, Route } from './routes.js'
+import type { Found, Route, Rule } from './routes.js'
 import { mirrorRefs } from './routes.js'
 
 /** What a grant permits, each as an alias: from which kind and namespace, to which kind and perhaps name. */
@@ -34,10 +34,16 @@ function permission(from: Place, to: Place & { readonly name: string }): string 
 export function grantsForBackends(route: Node): Reference[] {
   const rules = (route.object as Route).spec.rules ?? []
   return rules.flatMap((rule, i) => {
+    if (staysHome(rule)) return []
     const field = `spec.rules[${i}]`
     const backends = (rule.backendRefs ?? []).map((ref, j) => ({ ref, at: `${field}.backendRefs[${j}]` }))
     return [...backends, ...mirrorRefs(rule, field)].flatMap(found => grantsFor(route, 'Service', found))
   })
+}
+
+/** A first look, since nearly all rules do: no filters, and backends that name no namespace. */
+function staysHome({ filters, backendRefs = [] }: Rule): boolean {
+  return !filters && backendRefs.every(ref => ref.namespace === undefined && !ref.filters)
 }
 
 /** The grants for the certificates of a Gateway's listeners that are in other namespaces. */

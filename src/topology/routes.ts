@@ -3,13 +3,17 @@ import { kindId, locator, section } from '../core/index.js'
 import type { BackendObjectReference, HTTPRouteFilter, ParentReference } from '../kinds/index.js'
 import { groups, ids } from '../kinds/index.js'
 import type { Node, Reference } from './node.js'
+import { numbered } from './node.js'
+
+const parentField = numbered('spec.parentRefs')
+const backendField = numbered('.backendRefs')
 
 /** Any route kind, as far as its links go. */
 export interface Route extends KubeObject {
   readonly spec: { readonly parentRefs?: readonly ParentReference[]; readonly rules?: readonly Rule[] }
 }
 
-interface Rule {
+export interface Rule {
   readonly name?: string
   readonly filters?: readonly HTTPRouteFilter[]
   readonly backendRefs?: readonly BackendRef[]
@@ -34,8 +38,9 @@ export function listenersNamed({ object, namespace }: Node): Reference[] {
   const parentRefs = (object as Route).spec.parentRefs ?? []
   parentRefs.forEach((ref, i) => {
     if (ref.kind !== undefined && ref.kind !== 'Gateway' && ref.kind !== 'ListenerSet') return
-    const to = section(parentOf(ref, namespace), listenerOf(ref))
-    if (!references.has(to)) references.set(to, { to, field: `spec.parentRefs[${i}]` })
+    const [to, listener] = [parentOf(ref, namespace), listenerOf(ref)]
+    const whole = section(to, listener)
+    if (!references.has(whole)) references.set(whole, { to, section: listener, field: parentField(i) })
   })
   return [...references.values()]
 }
@@ -47,21 +52,21 @@ function listenerOf({ sectionName = '', port }: ParentReference): string {
 
 export function backendsOf({ payload, namespace, field }: Node): Reference[] {
   return ((payload as Rule).backendRefs ?? []).map((ref, i) => ({
-    to: backendOf(ref, namespace),
-    field: `${field}.backendRefs[${i}]`,
+    ...backendOf(ref, namespace),
+    field: `${field}${backendField(i)}`,
   }))
 }
 
 /** With a port it is the Service's port of that number, else the Service. */
-function backendOf(ref: BackendObjectReference, namespace: string | undefined): Locator {
+function backendOf(ref: BackendObjectReference, namespace: string | undefined): Reference {
   const kind = kindId(ref.group ?? groups.core, ref.kind ?? 'Service')
-  const object = locator(kind, ref.namespace ?? namespace, ref.name)
-  return kind === ids.Service && ref.port !== undefined ? section(object, `*:${ref.port}`) : object
+  const to = locator(kind, ref.namespace ?? namespace, ref.name)
+  return kind === ids.Service && ref.port !== undefined ? { to, section: `*:${ref.port}` } : { to }
 }
 
 export function mirrorsOf({ payload, namespace, field }: Node): Reference[] {
   return mirrorRefs(payload as Rule, field as string).map(({ ref, at }) => ({
-    to: backendOf(ref, namespace),
+    ...backendOf(ref, namespace),
     field: at,
   }))
 }

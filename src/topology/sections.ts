@@ -1,19 +1,23 @@
-import type { KubeObject, Locator } from '../core/index.js'
-import { groupOf, kindId } from '../core/index.js'
+import type { KindId, KubeObject } from '../core/index.js'
+import { kindId } from '../core/index.js'
 import type { Gateway, GatewayListener, ParentReference, Service } from '../kinds/index.js'
 import { groups } from '../kinds/index.js'
 import type { Section } from './node.js'
-import { sectionNames } from './node.js'
+import { numbered, sectionNames } from './node.js'
 import type { Route } from './routes.js'
 
 export const listenerKind = kindId(groups.gatewayApi, 'Listener')
 export const servicePortKind = kindId(groups.core, 'ServicePort')
 
+const listenerField = numbered('spec.listeners')
+const ruleField = numbered('spec.rules')
+const portField = numbered('spec.ports')
+
 export interface ListenerSet extends KubeObject {
   readonly spec: { readonly parentRef: ParentReference; readonly listeners?: readonly GatewayListener[] }
 }
 
-export function listenersOf(object: KubeObject, id: Locator): readonly Section[] {
+export function listenersOf(object: KubeObject): readonly Section[] {
   const listeners = (object as Gateway | ListenerSet).spec.listeners ?? []
   const names = sectionNames(listeners, 'listeners', listener => String(listener.port))
   return listeners.map((listener, i) => {
@@ -22,36 +26,34 @@ export function listenersOf(object: KubeObject, id: Locator): readonly Section[]
       kind: 'Listener',
       kindId: listenerKind,
       name,
-      field: `spec.listeners[${i}]`,
+      field: listenerField(i),
       payload: listener,
-      aliases: [`${id}#*`, `${id}#*:${listener.port}`, `${id}#${name}:${listener.port}`],
+      aliases: ['*', `*:${listener.port}`, `${name}:${listener.port}`],
     }
   })
 }
 
-export function rulesOf(object: KubeObject): readonly Section[] {
+export function rulesOf(object: KubeObject, kind: string, id: KindId): readonly Section[] {
   const rules = (object as Route).spec.rules ?? []
   const names = sectionNames(rules, 'rules', (_, i) => `rule-${i + 1}`)
-  const kind = `${object.kind}Rule`
-  const id = kindId(groupOf(object.apiVersion), kind)
   return rules.map((rule, i) => ({
     kind,
     kindId: id,
     name: names[i] as string,
-    field: `spec.rules[${i}]`,
+    field: ruleField(i),
     payload: rule,
   }))
 }
 
-export function portsOf(object: KubeObject, id: Locator): readonly Section[] {
+export function portsOf(object: KubeObject): readonly Section[] {
   const ports = (object as Service).spec.ports ?? []
   const names = sectionNames(ports, 'ports', ({ port }) => String(port))
   return ports.map((port, i) => ({
     kind: 'ServicePort',
     kindId: servicePortKind,
     name: names[i] as string,
-    field: `spec.ports[${i}]`,
+    field: portField(i),
     payload: port,
-    aliases: [`${id}#*:${port.port}`],
+    aliases: [`*:${port.port}`],
   }))
 }

@@ -1,4 +1,5 @@
 import type { KindId, Locator } from '../core/index.js'
+import { section } from '../core/index.js'
 import type { Link, Node, Reference } from './node.js'
 import { anyKind, anyPolicy } from './node.js'
 
@@ -23,23 +24,28 @@ export interface Aim {
 }
 
 /**
- * The place of an id or of an alias, whether or not something is there. References are tied to places, never to
+ * The place of a node or of an alias, whether or not something is there. References are tied to places, never to
  * nodes: so an object that comes, goes or changes costs only its own references, however many lead to it.
  */
 export interface Slot {
-  readonly key: string
+  /** An object's locator, or the name of a part of the owner. */
+  readonly name: string
+  readonly owner: Slot | undefined
   node: Node | undefined
-  owner: Slot | undefined
-  sections: Slot[]
+  /** The places of this object's sections. */
+  parts: Slot[]
   /** What the node here declares. */
   references: Aim[]
   /** What leads here. */
-  readonly referrers: Aim[]
+  referrers: Aim[]
   /** The aliases that the node here carries. */
   aliases: Slot[]
   /** The nodes that carry this alias. */
-  readonly members: Slot[]
+  members: Slot[]
 }
+
+/** Most places lack most lists, and most lists are short: this one is shared, and short ones hold no spare room. */
+const none: never[] = []
 
 export function declared(link: Link): DeclaredLink {
   const upward = 'parents' in link
@@ -57,74 +63,84 @@ export function declared(link: Link): DeclaredLink {
 }
 
 export class Slots {
-  readonly #slots = new Map<string, Slot>()
+  readonly #objects = new Map<string, Slot>()
 
-  get(key: string): Slot | undefined {
-    return this.#slots.get(key)
+  /** Finds a place by the id of what is or could be there. */
+  get(id: Locator): Slot | undefined {
+    const { to, section: part } = referenceOf(id)
+    const object = this.#objects.get(to)
+    return part === undefined ? object : object?.parts.find(({ name }) => name === part)
   }
 
-  all(): IterableIterator<Slot> {
-    return this.#slots.values()
-  }
-
-  /** Puts a node in its place and declares what its links say. */
-  place(node: Node, aliases: readonly string[], links: readonly DeclaredLink[]): Slot {
-    const slot = this.#take(node.id)
-    slot.node = node
-    for (const alias of aliases) this.#join(slot, alias)
-    for (const link of links) {
-      for (const reference of link.declare(node)) this.#aim(slot, link, reference)
+  *all(): IterableIterator<Slot> {
+    for (const object of this.#objects.values()) {
+      yield object
+      yield* object.parts
     }
+  }
+
+  /** Puts an object in its place. */
+  place(node: Node): Slot {
+    const slot = this.#object(node.id)
+    slot.node = node
     return slot
+  }
+
+  /** Puts a section in its place in its object. */
+  placeSection(owner: Slot, name: string, node: Node): Slot {
+    const slot = this.#part(owner, name)
+    slot.node = node
+    return slot
+  }
+
+  /** Gives the node another name: in its object for a section, among all objects for an object. */
+  alias(slot: Slot, name: string): void {
+    const alias = slot.owner ? this.#part(slot.owner, name) : this.#object(name)
+    alias.members = added(alias.members, slot)
+    slot.aliases = added(slot.aliases, alias)
+  }
+
+  /** Notes where the node's links say that it leads. */
+  declare(slot: Slot, node: Node, link: DeclaredLink): void {
+    for (const reference of link.declare(node)) {
+      const {
+        to,
+        section: part,
+        field = '',
+      } = typeof reference === 'string' ? referenceOf(reference) : reference
+      const object = this.#object(to)
+      const target = part === undefined ? object : this.#part(object, part)
+      const aim: Aim = { link, declarer: slot, target, field, at: target.referrers.length }
+      target.referrers = added(target.referrers, aim)
+      slot.references = added(slot.references, aim)
+    }
   }
 
   /** Takes the node away with what it declares; what others declare about it stays. */
   clear(slot: Slot): void {
-    for (const aim of slot.references) this.#withdraw(aim)
-    for (const alias of slot.aliases) this.#leave(slot, alias)
     slot.node = undefined
-    slot.owner = undefined
-    slot.references = []
-    slot.aliases = []
-    slot.sections = []
+    for (const aim of slot.references) this.#withdraw(aim)
+    for (const alias of slot.aliases) {
+      alias.members = alias.members.filter(member => member !== slot)
+      this.#tidy(alias)
+    }
+    slot.references = none
+    slot.aliases = none
     this.#tidy(slot)
   }
 
-  #take(key: string): Slot {
-    const held = this.#slots.get(key)
-    if (held) return held
-    const slot: Slot = {
-      key,
-      node: undefined,
-      owner: undefined,
-      sections: [],
-      references: [],
-      referrers: [],
-      aliases: [],
-      members: [],
-    }
-    this.#slots.set(key, slot)
+  #object(name: string): Slot {
+    let slot = this.#objects.get(name)
+    if (!slot) this.#objects.set(name, (slot = emptySlot(name, undefined)))
     return slot
   }
 
-  #join(slot: Slot, key: string): void {
-    const alias = this.#take(key)
-    alias.members.push(slot)
-    slot.aliases.push(alias)
-  }
-
-  #leave(slot: Slot, alias: Slot): void {
-    alias.members.splice(alias.members.indexOf(slot), 1)
-    this.#tidy(alias)
-  }
-
-  #aim(declarer: Slot, link: DeclaredLink, reference: Reference | Locator): void {
-    const to = typeof reference === 'string' ? reference : reference.to
-    const field = typeof reference === 'string' ? '' : (reference.field ?? '')
-    const target = this.#take(to)
-    const aim: Aim = { link, declarer, target, field, at: target.referrers.length }
-    target.referrers.push(aim)
-    declarer.references.push(aim)
+  /** By looking at each: the Gateway API allows 64 listeners and 16 rules. */
+  #part(owner: Slot, name: string): Slot {
+    for (const part of owner.parts) if (part.name === name) return part
+    const part = emptySlot(name, owner)
+    owner.parts = added(owner.parts, part)
+    return part
   }
 
   /** The last referrer takes the place of the one that goes, so that this costs the same for any number of them. */
@@ -139,9 +155,50 @@ export class Slots {
   }
 
   #tidy(slot: Slot): void {
-    const empty = slot.node === undefined && slot.referrers.length === 0 && slot.members.length === 0
-    if (empty) this.#slots.delete(slot.key)
+    const { owner, node, referrers, members, parts } = slot
+    if (node || referrers.length > 0 || members.length > 0 || parts.length > 0) return
+    if (!owner) {
+      this.#objects.delete(slot.name)
+      return
+    }
+    owner.parts = owner.parts.filter(part => part !== slot)
+    this.#tidy(owner)
   }
+}
+
+function emptySlot(name: string, owner: Slot | undefined): Slot {
+  return {
+    name,
+    owner,
+    node: undefined,
+    parts: none,
+    references: none,
+    referrers: none,
+    aliases: none,
+    members: none,
+  }
+}
+
+function referenceOf(id: Locator): Reference {
+  const at = id.indexOf('#')
+  return at < 0 ? { to: id } : { to: id.slice(0, at), section: id.slice(at + 1) }
+}
+
+/** The id of what is, or would be, at a place. */
+export function idOf({ node, owner, name }: Slot): Locator {
+  return node?.id ?? (owner ? section(owner.name, name) : name)
+}
+
+/** The parts of an object that are there. */
+export function sectionsOf(slot: Slot): Slot[] {
+  return slot.parts.filter(({ node }) => node !== undefined)
+}
+
+function added<T>(list: T[], item: T): T[] {
+  if (list.length === 0) return [item]
+  if (list.length < 4) return list.concat([item])
+  list.push(item)
+  return list
 }
 
 /** The nodes that a reference leads to now. */
@@ -154,12 +211,12 @@ export function ends(aim: Aim): readonly Slot[] {
 
 /** The nodes below, each once, by id. */
 export function childrenOf(slot: Slot): Slot[] {
-  return neighbours(slot, false, slot.sections)
+  return neighbours(slot, false, sectionsOf(slot))
 }
 
 /** The nodes above, each once, by id. */
 export function parentsOf(slot: Slot): Slot[] {
-  return neighbours(slot, true, slot.owner ? [slot.owner] : [])
+  return neighbours(slot, true, slot.owner?.node ? [slot.owner] : [])
 }
 
 function neighbours(slot: Slot, upward: boolean, first: readonly Slot[]): Slot[] {
@@ -186,5 +243,6 @@ function once(slots: Slot[]): Slot[] {
 }
 
 export function byKey(a: Slot, b: Slot): number {
-  return a.key < b.key ? -1 : a.key > b.key ? 1 : 0
+  const [left, right] = [idOf(a), idOf(b)]
+  return left < right ? -1 : left > right ? 1 : 0
 }

@@ -3,7 +3,7 @@ import type { Filter } from './filter.js'
 import { chosen, filterOf, kindFilter } from './filter.js'
 import type { Node, Role } from './node.js'
 import type { Aim, Slot, Slots } from './slots.js'
-import { byKey, childrenOf, ends, parentsOf } from './slots.js'
+import { byKey, childrenOf, ends, idOf, parentsOf, sectionsOf } from './slots.js'
 import type { Reason } from './types.js'
 import type { Decisions } from './verdicts.js'
 import { ownerOf, verdict, whyMissing } from './verdicts.js'
@@ -59,7 +59,7 @@ export interface View {
 
 export function viewOf(slots: Slots, options: ViewOptions, live: Live): View {
   const shown = within(slots, options)
-  const drawing = new Drawing(slots, shown, kindFilter(options.collapse ?? []), live)
+  const drawing = new Drawing(shown, kindFilter(options.collapse ?? []), live)
   for (const slot of shown) drawing.draw(slot)
   return drawing.view()
 }
@@ -90,13 +90,11 @@ function levels(start: Slot, depth: number): Slot[] {
 class Drawing {
   readonly #nodes = new Map<Locator, ViewNode>()
   readonly #edges = new Map<string, ViewEdge>()
-  readonly #slots: Slots
   readonly #shown: ReadonlySet<Slot>
   readonly #collapsed: (node: Node) => boolean
   readonly #live: Live
 
-  constructor(slots: Slots, shown: ReadonlySet<Slot>, collapsed: (node: Node) => boolean, live: Live) {
-    this.#slots = slots
+  constructor(shown: ReadonlySet<Slot>, collapsed: (node: Node) => boolean, live: Live) {
     this.#shown = shown
     this.#collapsed = collapsed
     this.#live = live
@@ -104,9 +102,9 @@ class Drawing {
 
   draw(slot: Slot): void {
     this.#node(slot)
-    for (const part of slot.sections) {
+    for (const part of sectionsOf(slot)) {
       if (this.#shown.has(part)) {
-        this.#edge({ from: slot.key, to: this.#place(part), link: 'section', state: 'ok', fields: [] })
+        this.#edge({ from: idOf(slot), to: this.#place(part), link: 'section', state: 'ok', fields: [] })
       }
     }
     for (const aim of slot.references) this.#follow(aim)
@@ -128,23 +126,24 @@ class Drawing {
       return
     }
     for (const end of found) {
-      if (this.#shown.has(end)) this.#refer(aim, end.key, this.#place(end))
+      if (this.#shown.has(end)) this.#refer(aim, idOf(end), this.#place(end))
     }
   }
 
   /** A reference that leads nowhere is drawn to what would have to be there. */
   #nowhere(aim: Aim): void {
     const { target, link } = aim
+    const meant = idOf(target)
     if (target.node) {
       this.#node(target)
-      const message = `${target.key} is of a kind that cannot be the other end of \`${link.name}\``
-      this.#refer(aim, target.key, this.#place(target), { reason: 'InvalidKind', message })
+      const message = `${meant} is of a kind that cannot be the other end of \`${link.name}\``
+      this.#refer(aim, meant, this.#place(target), { reason: 'InvalidKind', message })
       return
     }
-    const owner = this.#slots.get(ownerOf(target.key))?.node !== undefined
-    const id = owner ? target.key : ownerOf(target.key)
+    const owner = target.owner?.node !== undefined
+    const id = owner ? meant : ownerOf(meant)
     if (!this.#nodes.has(id)) this.#nodes.set(id, missingNode(id))
-    this.#refer(aim, target.key, id, whyMissing(target.key, owner))
+    this.#refer(aim, meant, id, whyMissing(meant, owner))
   }
 
   /** `end` is what the reference leads to, `drawn` what stands for it in the view. */
@@ -153,7 +152,7 @@ class Drawing {
       link.upward ? { from: far, to: near } : { from: near, to: far }
     const decided =
       this.#live.decisions &&
-      verdict({ link: link.name, field, ...ends(declarer.key, end) }, this.#live.decisions)
+      verdict({ link: link.name, field, ...ends(idOf(declarer), end) }, this.#live.decisions)
     const state = missing ? 'broken' : (decided?.state ?? 'ok')
     const reason = decided?.reason ?? missing
     this.#edge({
@@ -180,14 +179,15 @@ class Drawing {
 
   #node(slot: Slot): void {
     const { node } = slot
-    if (!node || this.#place(slot) !== slot.key) return
+    if (!node || this.#place(slot) !== node.id) return
     const health = this.#live.health?.(node.id)
     this.#nodes.set(node.id, { ...presentNode(node), ...(health && { health }) })
   }
 
   /** The id that stands for the place: the object's, if its sections are not drawn. */
-  #place({ key, node }: Slot): Locator {
-    return node?.section !== undefined && this.#collapsed(node) ? ownerOf(key) : key
+  #place(slot: Slot): Locator {
+    const { owner, node } = slot
+    return owner && node && this.#collapsed(node) ? owner.name : idOf(slot)
   }
 }
 
