@@ -2,9 +2,10 @@ import type {
   ForwardAction,
   Match,
   RedirectAction as ModelRedirect,
+  Rule,
   WeightedBackend,
 } from '../model/index.js'
-import { headerMutations } from './headers.js'
+import { headerMutations, then, type HeaderChanges } from './headers.js'
 import { INVALID_CLUSTER } from './names.js'
 import { pathRewrite, prefixRewrite } from './rewrites.js'
 import type {
@@ -40,12 +41,12 @@ export function duration(ms: number): Duration {
   return `${ms / 1000}s`
 }
 
-export function routeAction(action: ForwardAction, match: Match): RouteAction {
+export function routeAction(action: ForwardAction, rule: Rule): RouteAction {
   const { backends, rewrite, mirrors, requestTimeoutMs = 0, backendTimeoutMs = 0 } = action
   const invalid = backends.some(({ cluster }) => cluster === undefined)
   return {
-    ...target(backends),
-    ...pathRewrite(match.path, rewrite?.path),
+    ...target(backends, rule),
+    ...pathRewrite(rule.match.path, rewrite?.path),
     cluster_not_found_response_code: invalid ? 'INTERNAL_SERVER_ERROR' : undefined,
     host_rewrite_literal: rewrite?.hostname,
     // Without one Envoy gives up after 15 s.
@@ -56,22 +57,30 @@ export function routeAction(action: ForwardAction, match: Match): RouteAction {
   }
 }
 
-function target(backends: readonly WeightedBackend[]): RouteAction {
+/**
+ * Whether a backend changes headers by itself. Envoy would then apply the route's changes after the backend's, so
+ * the backends carry both, in the right order, and the route none.
+ */
+export function changeHeaders(backends: readonly WeightedBackend[]): boolean {
+  return backends.some(({ requestHeaders, responseHeaders }) => requestHeaders ?? responseHeaders)
+}
+
+function target(backends: readonly WeightedBackend[], rule: Rule): RouteAction {
   const [first] = backends
-  if (backends.length === 1 && first && !changesRequest(first))
-    return { cluster: first.cluster ?? INVALID_CLUSTER }
-  return { weighted_clusters: { clusters: backends.map(clusterWeight) } }
+  const plain = !changeHeaders(backends) && first?.rewrite?.hostname === undefined
+  if (plain && backends.length === 1) return { cluster: first?.cluster ?? INVALID_CLUSTER }
+  const outer = changeHeaders(backends) ? rule : {}
+  return { weighted_clusters: { clusters: backends.map(backend => clusterWeight(backend, outer)) } }
 }
 
-function changesRequest({ requestHeaders, responseHeaders, rewrite }: WeightedBackend): boolean {
-  return requestHeaders !== undefined || responseHeaders !== undefined || rewrite?.hostname !== undefined
-}
-
-function clusterWeight(backend: WeightedBackend): WeightedCluster_ClusterWeight {
+function clusterWeight(backend: WeightedBackend, outer: HeaderChanges): WeightedCluster_ClusterWeight {
   return {
     name: backend.cluster ?? INVALID_CLUSTER,
     weight: backend.weight,
-    ...headerMutations(backend),
+    ...headerMutations({
+      requestHeaders: then(outer.requestHeaders, backend.requestHeaders),
+      responseHeaders: then(outer.responseHeaders, backend.responseHeaders),
+    }),
     host_rewrite_literal: backend.rewrite?.hostname,
   }
 }

@@ -9,10 +9,28 @@ export interface HeaderMutations {
   readonly response_headers_to_remove: readonly string[]
 }
 
-export function headerMutations(changes: {
-  readonly requestHeaders?: HeaderChange
-  readonly responseHeaders?: HeaderChange
-}): HeaderMutations {
+/** Changes of requests and responses. */
+export interface HeaderChanges {
+  readonly requestHeaders?: HeaderChange | undefined
+  readonly responseHeaders?: HeaderChange | undefined
+}
+
+/** One change after the other, as one: what the second sets or removes, the first need not touch. */
+export function then(
+  first: HeaderChange | undefined,
+  second: HeaderChange | undefined,
+): HeaderChange | undefined {
+  if (!first || !second) return first ?? second
+  const settled = new Set([...second.set.map(({ name }) => name), ...second.remove])
+  const open = ({ name }: { readonly name: string }) => !settled.has(name)
+  return {
+    set: [...first.set.filter(open), ...second.set],
+    add: [...first.add.filter(open), ...second.add],
+    remove: [...new Set([...first.remove, ...second.remove])],
+  }
+}
+
+export function headerMutations(changes: HeaderChanges): HeaderMutations {
   const { requestHeaders: request, responseHeaders: response } = changes
   return {
     request_headers_to_add: additions(request),

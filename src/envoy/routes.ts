@@ -1,5 +1,5 @@
 import type { RouteTable, Rule, VirtualHost } from '../model/index.js'
-import { redirectAction, routeAction } from './actions.js'
+import { changeHeaders, redirectAction, routeAction } from './actions.js'
 import { corsPolicy } from './cors.js'
 import { filterNames } from './hcm.js'
 import { headerMutations } from './headers.js'
@@ -30,25 +30,21 @@ function routePart(rule: Rule): Part {
 
 /** A route table: its hosts' bytes one after the other. */
 export function routeResource({ name }: RouteTable, hosts: readonly Part[]): Resource {
-  const head: RouteConfiguration = {
-    name,
-    // The outermost changes come first, so that a backend's own have the last word.
-    most_specific_header_mutations_wins: true,
-    ignore_port_in_host_matching: true,
-  }
+  const head: RouteConfiguration = { name, ignore_port_in_host_matching: true }
   const { bytes, version } = join(partOf(encode(typeUrls.route, head)), VIRTUAL_HOSTS, hosts)
   return { type: 'route', name, version, bytes }
 }
 
 function route(rule: Rule): RouteRoute {
   const { action, match, cors } = rule
+  const byBackend = action.kind === 'forward' && changeHeaders(action.backends)
   return {
     name: rule.id,
     match: routeMatch(match),
-    ...(action.kind === 'forward' && { route: routeAction(action, match) }),
+    ...(action.kind === 'forward' && { route: routeAction(action, rule) }),
     ...(action.kind === 'redirect' && { redirect: redirectAction(action, match) }),
     ...(action.kind === 'fixed' && { direct_response: { status: action.status } }),
     typed_per_filter_config: cors && { [filterNames.cors]: corsPolicy(cors) },
-    ...headerMutations(rule),
+    ...(!byBackend && headerMutations(rule)),
   }
 }
