@@ -290,7 +290,7 @@ t.test('a real Envoy takes every kind of resource', async t => {
     .cluster(...[...model.model.clusters.entries()].map(([, cluster]) => cluster))
   tls.settle()
   t.equal(await whyRefused(staticBootstrap(tls.resources())), undefined)
-  const wrong = { ...(staticBootstrap(tls.resources())), node: { no: 1 } }
+  const wrong = { ...staticBootstrap(tls.resources()), node: { no: 1 } }
   t.match(await whyRefused(wrong), /no such field/, 'and says so when it does not')
 })
 
