@@ -132,7 +132,7 @@ t.test('the fields of a route', t => {
     const { virtual_hosts } = say(model.get('route', 'r')) as {
       virtual_hosts: [{ routes: [Record<string, unknown>] }]
     }
-    return virtual_hosts[0].routes[0] as Record<string, unknown>
+    return virtual_hosts[0].routes[0]
   }
   const forward = (more: Parameters<typeof forwardTo>[1]) =>
     routeOf(aRule('x', { action: forwardTo(CART, more) }))['route']
