@@ -1,7 +1,7 @@
 import { locator, type KubeObject, type Place, type Problem } from '../core/index.js'
 import { celValue, whyBroken } from './cel.js'
 import { builtinFindings } from './checks.js'
-import { filled, type DefaultOptions } from './default.js'
+import { defaulted, filled, type DefaultOptions } from './default.js'
 import { isFields, unknownFields, type Fields } from './fields.js'
 import { groups } from './ids.js'
 import { metadataFindings, required, type Finding } from './metadata.js'
@@ -119,7 +119,9 @@ type Update = (segments: readonly (string | number)[]) => {
 }
 
 function updateOf(object: Fields, schema: Schema, old: KubeObject | undefined): Update | undefined {
-  return old && (segments => correlate(object, old, schema, segments))
+  if (!old) return undefined
+  const full = defaulted(old)
+  return segments => correlate(object, full, schema, segments)
 }
 
 /** The steps of a JSON pointer through a value: numbers in lists, texts elsewhere. */
