@@ -10,23 +10,46 @@ export interface DerivedOptions<V> {
   readonly onError: ((collection: string, key: string, error: unknown) => void) | undefined
 }
 
-/** An entry that reads: the unit of recomputation. */
-class Entry implements Reader {
-  readonly reads = new Set<Reading>()
+/** An entry that reads: the unit of recomputation, and the context in which it is computed. */
+class Entry implements Reader, Context {
+  readonly reads: Reading[] = []
   readonly key: string
-  readonly #dirty: Set<string>
-  constructor(key: string, dirty: Set<string>) {
+  readonly #of: { readonly rank: number; readonly dirty: Set<string> }
+
+  constructor(key: string, of: { readonly rank: number; readonly dirty: Set<string> }) {
     this.key = key
-    this.#dirty = dirty
+    this.#of = of
   }
   touch(): void {
-    this.#dirty.add(this.key)
+    this.#of.dirty.add(this.key)
+  }
+  get<V>(collection: Collection<V>, key: string): V | undefined {
+    const keyed = keyedOf(collection)
+    this.#mustPrecede(keyed)
+    keyed.readers.add(key, this)
+    return keyed.get(key)
+  }
+  lookup<V>(index: Index<V>, value: string): readonly V[] {
+    const keyed = indexOf(index)
+    this.#mustPrecede(keyed.of)
+    keyed.readers.add(value, this)
+    return keyed.members(value)
+  }
+  count<V>(index: Index<V>, value: string): number {
+    const keyed = indexOf(index)
+    this.#mustPrecede(keyed.of)
+    keyed.countReaders.add(value, this)
+    return keyed.count(value)
+  }
+  #mustPrecede(read: { readonly name: string; readonly rank: number }): void {
+    if (read.rank >= this.#of.rank)
+      throw new Error(`${read.name} was made after the collection that reads it`)
   }
 }
 
 /** What all derivations share: dirty keys, recorded reads, and the fate of a throw. */
 abstract class Derived<V> extends Keyed<V> {
-  protected readonly dirty = new Set<string>()
+  readonly dirty = new Set<string>()
   readonly #entries = new Map<string, Entry>()
   readonly #onError: DerivedOptions<V>['onError']
 
@@ -39,15 +62,15 @@ abstract class Derived<V> extends Keyed<V> {
   protected evaluate<R>(key: string, compute: (context: Context) => R): R | typeof keep {
     let entry = this.#entries.get(key)
     if (entry) forgetReads(entry)
-    entry ??= new Entry(key, this.dirty)
+    entry ??= new Entry(key, this)
     try {
-      return compute(new RecordingContext(this.rank, entry))
+      return compute(entry)
     } catch (error) {
       if (!this.#onError) throw error
       this.#onError(this.name, key, error)
       return keep
     } finally {
-      if (entry.reads.size > 0) this.#entries.set(key, entry)
+      if (entry.reads.length > 0) this.#entries.set(key, entry)
       else this.#entries.delete(key)
     }
   }
@@ -67,36 +90,6 @@ abstract class Derived<V> extends Keyed<V> {
 }
 
 const keep = Symbol('keep')
-
-class RecordingContext implements Context {
-  readonly #rank: number
-  readonly #entry: Entry
-  constructor(rank: number, entry: Entry) {
-    this.#rank = rank
-    this.#entry = entry
-  }
-  get<V>(collection: Collection<V>, key: string): V | undefined {
-    const keyed = keyedOf(collection)
-    this.#mustPrecede(keyed)
-    keyed.readers.add(key, this.#entry)
-    return keyed.get(key)
-  }
-  lookup<V>(index: Index<V>, value: string): readonly V[] {
-    const keyed = indexOf(index)
-    this.#mustPrecede(keyed.of)
-    keyed.readers.add(value, this.#entry)
-    return keyed.members(value)
-  }
-  count<V>(index: Index<V>, value: string): number {
-    const keyed = indexOf(index)
-    this.#mustPrecede(keyed.of)
-    keyed.countReaders.add(value, this.#entry)
-    return keyed.count(value)
-  }
-  #mustPrecede(read: { readonly name: string; readonly rank: number }): void {
-    if (read.rank >= this.#rank) throw new Error(`${read.name} was made after the collection that reads it`)
-  }
-}
 
 /** One value per key of another collection. */
 export class Mapped<I, O> extends Derived<O> implements Follower<I> {

@@ -46,8 +46,8 @@ export class KeyedIndex<V> implements Index<V>, Follower<V> {
   }
 
   follow(key: string, _old: V | undefined, value: V | undefined): void {
-    const before = this.#valuesOf.get(key) ?? []
-    const after = value === undefined ? [] : [...new Set(this.#fn(value, key))]
+    const before = this.#valuesOf.get(key) ?? none
+    const after = value === undefined ? none : distinct(this.#fn(value, key))
     if (after.length === 0) this.#valuesOf.delete(key)
     else this.#valuesOf.set(key, after)
     for (const gone of before) if (!after.includes(gone)) this.#remove(gone, key)
@@ -76,6 +76,13 @@ export class KeyedIndex<V> implements Index<V>, Follower<V> {
     if (membershipMoved) this.countReaders.touch(value)
     for (const follower of this.followers) follower.followValue(value, membershipMoved)
   }
+}
+
+const none: readonly string[] = []
+
+function distinct(values: Iterable<string>): readonly string[] {
+  if (Array.isArray(values) && values.length < 2) return values as readonly string[]
+  return [...new Set(values)]
 }
 
 /** The class behind an index of this library; throws on one that no engine made. */
