@@ -1,10 +1,10 @@
 import { InvalidArgumentError, Option } from 'commander'
+import type { View } from '../../topology/index.js'
+import { toTree } from '../../topology/index.js'
 import type { AddCommand, CommandContext } from '../context.js'
 import { UsageError, exitCodeOf, exitCodes, fileOption, help, loadFiles } from '../context.js'
 import type { TopologyFilter, TopologyFormat } from '../pipeline.js'
 import { ask } from '../server.js'
-import type { Graph } from '../tree.js'
-import { tree } from '../tree.js'
 
 interface Options extends TopologyFilter {
   readonly file: string[]
@@ -40,7 +40,7 @@ export const addTopology: AddCommand = (program, context, done) => {
         server === undefined
           ? await offline(context, file, filter, format)
           : [await ask(server, '/v1/topology', { ...filter, format }), exitCodes.ok]
-      const shown = output === 'tree' ? tree(JSON.parse(text) as Graph) : text
+      const shown = output === 'tree' ? toTree(JSON.parse(text) as View) : text
       context.terminal.out(shown.endsWith('\n') ? shown : `${shown}\n`)
       done(code)
     })
