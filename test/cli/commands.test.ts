@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { parse, parseAllDocuments } from 'yaml'
+import { parse } from 'yaml'
 import type { CommandContext } from '../../src/cli/context.js'
 import type { Pipeline } from '../../src/cli/pipeline.js'
 import { createProgram, everyCommand, runCommand } from '../../src/cli/program.js'
@@ -52,7 +52,7 @@ t.test('every command explains itself', async t => {
   )
   for (const command of commands) {
     const names: string[] = []
-    for (let at: typeof command | null = command; at?.parent; at = at.parent) names.unshift(at.name())
+    for (let at = command; at.parent; at = at.parent) names.unshift(at.name())
     const { code, out } = await run([...names, '--help'])
     t.equal(code, 0)
     t.match(out, /\nExample:\n {2}\$ .*gatewright/, `${names.join(' ')} has an example`)
@@ -206,7 +206,7 @@ t.test('a server that is asked', async t => {
   t.match(status.err, /error: x\.yaml:2:1: no longer parses/)
   t.match(status.out, /Gateway a\/g +Programmed +False +Pending +no proxy/)
   t.same(
-    JSON.parse((await run(['status', '--server', url, '-o', 'json'])).out).items,
+    (JSON.parse((await run(['status', '--server', url, '-o', 'json'])).out) as { items: object[] }).items,
     [],
     'only what has a status',
   )

@@ -1,0 +1,2 @@
+/** What the commands ask of the composition root. */
+export type * from './pipeline.js'
