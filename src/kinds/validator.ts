@@ -45,16 +45,19 @@ function collectRules(rules: readonly Rule[], schema: Schema) {
   }
 }
 
-function picked(item: unknown, keys: readonly string[]): string {
-  const fields = isFields(item) ? item : {}
-  return JSON.stringify(Object.fromEntries([...keys].sort().map(key => [key, fields[key]])))
+/** The keys of an item as JSON; undefined for one that has none and so equals no other. */
+function picked(item: unknown, keys: readonly string[]): string | undefined {
+  if (!isFields(item)) return undefined
+  const held = [...keys].sort().filter(key => item[key] !== undefined)
+  return held.length === 0 ? undefined : JSON.stringify(Object.fromEntries(held.map(key => [key, item[key]])))
 }
 
-function collectDuplicates(keyOf: (item: unknown) => string) {
+function collectDuplicates(keyOf: (item: unknown) => string | undefined) {
   return function collect(this: Collecting, list: unknown, node?: NodeContext): boolean {
     const seen = new Set<string>()
     for (const [index, item] of (list as unknown[]).entries()) {
       const key = keyOf(item)
+      if (key === undefined) continue
       if (seen.has(key)) this.duplicates.push({ pointer: `${node?.instancePath ?? ''}/${index}`, key })
       seen.add(key)
     }

@@ -16,7 +16,7 @@ const json = (value: unknown) => JSON.stringify(value)
 function typeName(value: unknown): string {
   if (value === null) return 'null'
   if (Array.isArray(value)) return 'array'
-  if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'float64'
+  if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'number'
   return typeof value
 }
 
@@ -30,29 +30,30 @@ interface Told {
 
 const invalid = ({ path, data }: Told, should: string) =>
   `Invalid value: ${json(data)}: ${path} in body ${should}`
+const counted = (limit: unknown, noun: string) => `${String(limit)} ${noun}${limit === 1 ? '' : 's'}`
 const size = (data: unknown) => Object.keys(data as object).length
 
 const messages: Readonly<Record<string, (told: Told) => string>> = {
   required: () => 'Required value',
   enum: ({ data, limit }) =>
     `Unsupported value: ${json(data)}: supported values: ${(limit as unknown[]).map(value => `"${String(value)}"`).join(', ')}`,
-  type: told => {
-    const { path, data, limit, format } = told
-    const wanted = typeof data === 'number' && limit === 'integer' ? (format ?? limit) : limit
-    return `Invalid value: "${typeName(data)}": ${path} in body must be of type ${String(wanted)}: "${typeName(data)}"`
+  type: ({ path, data, limit, format }) => {
+    const fraction = limit === 'integer' && typeof data === 'number'
+    const [given, wanted] = fraction ? ['float64', format ?? limit] : [typeName(data), limit]
+    return `Invalid value: "${given}": ${path} in body must be of type ${String(wanted)}: "${given}"`
   },
   format: told => invalid(told, `must be of type ${String(told.limit)}: ${json(told.data)}`),
   pattern: told => invalid(told, `should match '${String(told.limit)}'`),
   minLength: told => invalid(told, `should be at least ${String(told.limit)} chars long`),
-  maxLength: ({ limit }) => `Too long: may not be more than ${String(limit)} bytes`,
+  maxLength: ({ limit }) => `Too long: may not be more than ${counted(limit, 'byte')}`,
   minimum: told => invalid(told, `should be greater than or equal to ${String(told.limit)}`),
   maximum: told => invalid(told, `should be less than or equal to ${String(told.limit)}`),
   minItems: told =>
     invalid({ ...told, data: size(told.data) }, `should have at least ${String(told.limit)} items`),
   minProperties: told =>
     invalid({ ...told, data: size(told.data) }, `should have at least ${String(told.limit)} properties`),
-  maxItems: ({ data, limit }) => `Too many: ${size(data)}: must have at most ${String(limit)} items`,
-  maxProperties: ({ data, limit }) => `Too many: ${size(data)}: must have at most ${String(limit)} items`,
+  maxItems: ({ data, limit }) => `Too many: ${size(data)}: must have at most ${counted(limit, 'item')}`,
+  maxProperties: ({ data, limit }) => `Too many: ${size(data)}: must have at most ${counted(limit, 'item')}`,
   oneOf: ({ path }) =>
     `Invalid value: "": "${path}" must validate one and only one schema (oneOf). Found none valid`,
   anyOf: ({ path }) => `Invalid value: "": "${path}" must validate at least one schema (anyOf)`,

@@ -1,41 +1,8 @@
-import { readFileSync, readdirSync } from 'node:fs'
 import t from 'tap'
-import { parseAllDocuments } from 'yaml'
 import { problemText, type KubeObject } from '../../src/core/index.js'
 import { celValue, whyBroken } from '../../src/kinds/cel.js'
 import { kindOf, kinds, pathSegments, validate, type Rule, type Schema } from '../../src/kinds/index.js'
-
-/** A document of test/kinds/cel: see the head of backendtlspolicy.yaml. */
-interface RuleCase {
-  readonly path: string
-  readonly message: string
-  /** Beginnings of `path: message` of further problems of `bad`. */
-  readonly also?: readonly string[]
-  /** The problem that keeps the rule from being run. */
-  readonly shadowedBy?: string
-  /** What `bad` and `good` are updates of. */
-  readonly old?: object
-  readonly bad: object
-  readonly good: object
-}
-
-const folder = new URL('cel/', import.meta.url)
-
-/** What would be long to read is written as `<253 letters>` and `<64 matches>`. */
-function expanded(text: string): string {
-  return text
-    .replace(/<(\d+) letters>/g, (_, count: string) => 'a'.repeat(Number(count)))
-    .replace(/<(\d+) matches>/g, (_, count: string) => `[${Array(Number(count)).fill('{}').join()}]`)
-}
-
-function merged(base: unknown, change: unknown): unknown {
-  if (typeof base !== 'object' || typeof change !== 'object' || Array.isArray(change) || !base || !change)
-    return change
-  const below = Object.entries(change).map(([name, value]) => [name, merged((base as Fields)[name], value)])
-  return { ...base, ...Object.fromEntries(below) }
-}
-
-type Fields = Record<string, unknown>
+import { ruleCases } from './rule-cases.js'
 
 function rulesIn(schema: Schema): Rule[] {
   const below = [
@@ -70,16 +37,11 @@ const distinct = new Set(everyRule.map(({ rule }) => rule))
 const worded = new Set(everyRule.map(({ rule, message }) => `${message}\n${rule}`))
 const covered = new Set<string>()
 
-for (const file of readdirSync(folder).sort()) {
-  const [base, ...cases] = parseAllDocuments(expanded(readFileSync(new URL(file, folder), 'utf8'))).map(
-    document => document.toJS() as unknown,
-  )
-  const built = (change: object) =>
-    merged(merged(base, { metadata: { namespace: 'default' } }), change) as KubeObject
+for (const { file, built, cases } of ruleCases()) {
   const problemsOf = (change: object, old?: object) =>
     validate(built(change), { status: 'status' in change, oldObject: old && built(old) }).problems
   t.test(file.replace('.yaml', ''), t => {
-    for (const { path, message, also = [], shadowedBy, old, bad, good } of cases as RuleCase[]) {
+    for (const { path, message, also = [], shadowedBy, old, bad, good } of cases) {
       t.test(`${path}: ${message}`, t => {
         const problems = problemsOf(bad, old)
         const own = shadowedBy
