@@ -1,5 +1,5 @@
 /** A small world of objects over a real engine, and builders for the objects. */
-import { createEngine, type Engine, type Source } from '../../src/collections/index.js'
+import { createEngine, type Collection, type Engine, type Source } from '../../src/collections/index.js'
 import { kindIdOf, locatorOf, type KubeObject, type Locator } from '../../src/core/index.js'
 import {
   controllerName,
@@ -47,8 +47,8 @@ const loopback = [{ type: 'IPAddress', value: '127.0.0.1' }]
 export function aWorld(
   objects: readonly KubeObject[] = [],
   options: ModelOptions = { addresses: loopback },
+  engine: Engine = createEngine(),
 ): World {
-  const engine = createEngine()
   const sources = new Map<string, Source<KubeObject>>()
   const entries = Object.entries(names).map(([name, id]) => {
     const source = engine.source<KubeObject>(name)
@@ -76,6 +76,10 @@ export function aWorld(
   }
   return world.put(...objects)
 }
+
+/** The values of a collection, as they come. */
+export const valuesOf = <V>(collection: Collection<V>): V[] =>
+  [...collection.entries()].map(([, value]) => value)
 
 /** Everything the model says, as plain data. */
 export function everything({ model }: Pick<World, 'model'>) {
