@@ -1,11 +1,16 @@
 import type { View, ViewEdge, ViewNode } from './view.js'
 
-const shapes = {
-  target: 'shape=box, style=filled, fillcolor="#e5e5e5"',
-  policy: 'shape=note, style=dashed',
-  object: 'shape=ellipse',
+const shapes = { target: 'box', policy: 'note', object: 'ellipse' } as const
+const roleStyles = {
+  target: 'style=filled, fillcolor="#e5e5e5"',
+  policy: 'style=dashed',
+  object: '',
 } as const
-const fills = { ok: undefined, warning: '#fff3cd', error: '#f8d7da' } as const
+const healthStyles = {
+  ok: '',
+  warning: 'style=filled, fillcolor="#fff3cd"',
+  error: 'style=filled, fillcolor="#f8d7da"',
+} as const
 
 /** Graphviz: boxes for targets, notes for policies, ellipses for other objects; what is broken is dashed and red. */
 export function toDot({ nodes, edges }: View): string {
@@ -22,10 +27,8 @@ export function toDot({ nodes, edges }: View): string {
 function nodeStyle(node: ViewNode): string {
   const label = `label=${quoted(`${node.kind}\n${nameOf(node)}`)}`
   if (node.missing) return `${label}, shape=box, style=dashed, color=red, fontcolor=red`
-  const fill = node.health && fills[node.health]
-  return fill
-    ? `${label}, ${shapes[node.role]}, style=filled, fillcolor="${fill}"`
-    : `${label}, ${shapes[node.role]}`
+  const style = healthStyles[node.health ?? 'ok'] || roleStyles[node.role]
+  return [label, `shape=${shapes[node.role]}`, style].filter(part => part !== '').join(', ')
 }
 
 function edgeStyle({ link, state, reason }: ViewEdge): string {
