@@ -1,9 +1,23 @@
 // npm test: sets up what is missing, Envoy included, runs every test, and ends with `N passed, N failed, N skipped`.
 // npm test -- test/store: only what is below that path.
+import { readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { bin, main, start, step } from './steps.mjs'
+import { Failed, bin, main, root, start, step } from './steps.mjs'
 import { fromSource, setup, setupEnvoy } from './setup.mjs'
 import { Tally, closingLine } from './tally.mjs'
+
+/** The test files at or below the paths. */
+async function testFiles(paths) {
+  const found = paths.map(async path => {
+    const there = await stat(join(root, path)).catch(() => undefined)
+    if (!there) throw new Failed(`there is nothing at ${path}`)
+    if (!there.isDirectory()) return [path]
+    const names = await readdir(join(root, path), { recursive: true })
+    return names.filter(name => name.endsWith('.test.ts')).map(name => join(path, name))
+  })
+  return (await Promise.all(found)).flat().sort()
+}
 
 async function runTests(paths, environment) {
   const tally = new Tally()
@@ -23,7 +37,11 @@ async function runTests(paths, environment) {
 main(async () => {
   await setup()
   const GATEWRIGHT_ENVOY = await setupEnvoy(fromSource)
-  const { tally, counts } = await step('tests', () => runTests(process.argv.slice(2), { GATEWRIGHT_ENVOY }))
+  const asked = process.argv.slice(2)
+  const files = await testFiles(asked.length === 0 ? ['test'] : asked)
+  const { tally, counts } = await step(`tests of ${files.length} files`, () =>
+    runTests(files, { GATEWRIGHT_ENVOY }),
+  )
   for (const { path, lines } of tally.failures) {
     console.log(`\nFAILED ${path.join(' › ')}`)
     for (const line of lines) console.log(line)

@@ -115,7 +115,12 @@ t.test('translate', async t => {
     resources: { type: string; name: string }[]
   }
   t.equal(gateway, 'default/quickstart')
-  t.same([...new Set(resources.map(resource => resource.type))].sort(), ['cluster', 'listener', 'route'])
+  t.same([...new Set(resources.map(resource => resource.type))].sort(), [
+    'cluster',
+    'endpoint',
+    'listener',
+    'route',
+  ])
   t.match(xds.out, /302|FOUND/, "Envoy's own words")
 
   const model = await run(['translate', '-f', quickstart, '--to', 'model', '-o', 'json'])
