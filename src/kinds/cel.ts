@@ -58,10 +58,13 @@ function programOf(text: string): Program {
 
 /**
  * The message of a broken rule, or undefined when it holds. As in the API server an evaluation that ends in an error
- * counts as broken. A rule that is no CEL throws: the schema is broken, not the object.
+ * counts as broken, even where the node is as it was before an update (`unchanged`) and a plain "no" is let pass. A
+ * rule that is no CEL throws: the schema is broken, not the object.
  */
-export function whyBroken(rule: Rule, scope: Scope): string | undefined {
-  return programOf(rule.rule)(scope) === true ? undefined : messageOf(rule, scope)
+export function whyBroken(rule: Rule, scope: Scope, unchanged = false): string | undefined {
+  const answer = programOf(rule.rule)(scope)
+  if (answer === true || (unchanged && !isCelError(answer))) return undefined
+  return messageOf(rule, scope)
 }
 
 function messageOf({ rule, message, messageExpression }: Rule, scope: Scope): string {

@@ -155,9 +155,10 @@ function brokenRules(ruled: readonly RuledNode[], object: Fields, update: Update
     const self = celValue(value, schema, seen)
     const oldSelf = before?.old === undefined ? undefined : celValue(before.old, schema, seenOld)
     return rules.flatMap(rule => {
-      const onUpdate = isTransition(rule)
-      if (onUpdate ? oldSelf === undefined : before?.unchanged) return []
-      const message = whyBroken(rule, onUpdate && oldSelf !== undefined ? { self, oldSelf } : { self })
+      if (isTransition(rule) && oldSelf === undefined) return []
+      const message = isTransition(rule)
+        ? whyBroken(rule, { self, oldSelf: oldSelf ?? null })
+        : whyBroken(rule, { self }, before?.unchanged)
       if (message === undefined) return []
       return [
         { path: pathOf(segmentsAt(object, pointer)) + fieldPath(rule, pointer), message, rule: rule.rule },

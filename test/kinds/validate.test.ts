@@ -375,8 +375,11 @@ t.test('an update', t => {
   )
   const changed = route({ hostnames: ['A', 'b'], rules: [{ matches: [{ path: { value: 'a' } }] }] })
   t.equal(told(changed, old).length, 1, 'a list without keys that changed is checked anew')
+  const tls = { mode: 'Terminate' }
+  const failing = gateway({ listeners: [{ name: 'a', port: 443, protocol: 'HTTPS', tls }] })
+  t.equal(told(failing, failing).length, 1, 'a rule whose evaluation fails is told again')
   const listeners = [
-    { name: 'a', port: 443, protocol: 'HTTPS', tls: { mode: 'Terminate' } },
+    { name: 'a', port: 80, protocol: 'HTTP', hostname: 'A_b' },
     { name: 'b', port: 80, protocol: 'HTTP' },
   ]
   t.same(
