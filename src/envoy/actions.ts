@@ -21,8 +21,8 @@ import type {
 /** Streams that say nothing for this long are cut (`stream_idle_timeout` of the connection manager). */
 const STREAM_IDLE_MS = 300_000
 
-/** Tries again, elsewhere, only what no backend has seen: such a try cannot do anything twice. */
-const unseen: RouteRetryPolicy = {
+/** Every host's policy: tries again, elsewhere, only what no backend has seen, which cannot do anything twice. */
+export const unseen: RouteRetryPolicy = {
   retry_on: 'connect-failure,refused-stream,reset-before-request',
   num_retries: 2,
   retry_host_predicate: [
@@ -52,7 +52,8 @@ export function routeAction(action: ForwardAction, rule: Rule): RouteAction {
     // Without one Envoy gives up after 15 s.
     timeout: duration(requestTimeoutMs),
     idle_timeout: requestTimeoutMs > STREAM_IDLE_MS ? duration(requestTimeoutMs) : undefined,
-    retry_policy: backendTimeoutMs > 0 ? { ...unseen, per_try_timeout: duration(backendTimeoutMs) } : unseen,
+    retry_policy:
+      backendTimeoutMs > 0 ? { ...unseen, per_try_timeout: duration(backendTimeoutMs) } : undefined,
     request_mirror_policies: mirrors.map(mirrorPolicy),
   }
 }

@@ -1,10 +1,10 @@
 import { versionOf, versionOfParts } from './hash.js'
 import { sizeOfVarint } from './writer.js'
 
-/** A message encoded once, to be spliced into larger ones. */
+/** A message, or some of its fields, encoded once to be spliced into larger ones. */
 export interface Part {
   readonly bytes: Uint8Array
-  /** Hash of the bytes. */
+  /** Hash of the content. */
   readonly version: string
 }
 
@@ -17,25 +17,36 @@ export function samePart(a: Part, b: Part): boolean {
   return a.version === b.version && Buffer.compare(a.bytes, b.bytes) === 0
 }
 
-/**
- * The message whose own fields are `head` and whose repeated message field `number` holds the parts: in the wire
- * format that is one after the other, so nothing is encoded again, and the version comes from the parts' versions.
- */
-export function join(head: Part, number: number, parts: readonly Part[]): Part {
+/** The messages as items of the repeated field `number`: in the wire format one after the other. */
+export function repeat(number: number, messages: readonly Part[]): Part {
   const tag = (number << 3) | 2
   const tagSize = sizeOfVarint(tag)
-  let size = head.bytes.length
-  for (const { bytes } of parts) size += tagSize + sizeOfVarint(bytes.length) + bytes.length
-  const joined = new Uint8Array(Buffer.allocUnsafeSlow(size).buffer)
-  joined.set(head.bytes)
-  let at = head.bytes.length
-  for (const { bytes } of parts) {
+  const sizes = messages.map(({ bytes }) => tagSize + sizeOfVarint(bytes.length) + bytes.length)
+  const joined = room(sizes)
+  let at = 0
+  for (const { bytes } of messages) {
     at = writeVarint(joined, at, tag)
     at = writeVarint(joined, at, bytes.length)
     joined.set(bytes, at)
     at += bytes.length
   }
-  return { bytes: joined, version: versionOfParts([head.version, ...parts.map(part => part.version)]) }
+  return { bytes: joined, version: versionOfParts(messages.map(({ version }) => version)) }
+}
+
+/** The fields of all parts in one message. Nothing is encoded again, and the version comes from the parts' versions. */
+export function concat(parts: readonly Part[]): Part {
+  const joined = room(parts.map(({ bytes }) => bytes.length))
+  let at = 0
+  for (const { bytes } of parts) {
+    joined.set(bytes, at)
+    at += bytes.length
+  }
+  return { bytes: joined, version: versionOfParts(parts.map(({ version }) => version)) }
+}
+
+/** Not zeroed first: every byte is written. */
+function room(sizes: readonly number[]): Uint8Array {
+  return new Uint8Array(Buffer.allocUnsafeSlow(sizes.reduce((sum, size) => sum + size, 0)).buffer)
 }
 
 function writeVarint(target: Uint8Array, start: number, value: number): number {

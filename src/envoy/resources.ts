@@ -5,7 +5,7 @@ import { endpointsResource, noEndpoints } from './endpoints.js'
 import { listenerResource } from './listener.js'
 import { placeKey, placedName } from './names.js'
 import { samePart } from './parts.js'
-import { routeResource, virtualHostPart } from './routes.js'
+import { chunkPart, chunksOf, routeResource, virtualHostPart } from './routes.js'
 import { secretResource } from './secrets.js'
 import type { Placed, Resource } from './types.js'
 
@@ -69,14 +69,29 @@ function placeListeners(engine: Engine, ports: Collection<Port>, address: string
   )
 }
 
+/** Host → chunk of hosts → route table: an edit of a rule encodes its host and joins one chunk and one table. */
 function placeRoutes(engine: Engine, { routeTables, hosts }: DataPlanes): Collection<Placed> {
-  const parts = engine.derive('virtual host bytes', hosts, virtualHostPart, { equal: samePart })
+  const present = <V>(values: readonly (V | undefined)[]) => values.filter(value => value !== undefined)
+  const hostParts = engine.derive('virtual host bytes', hosts, virtualHostPart, { equal: samePart })
+  const cut = engine.derive('chunks of tables', routeTables, table => ({
+    table,
+    chunks: chunksOf(table.hosts),
+  }))
+  const chunks = engine.expand('chunks', cut, table =>
+    table.chunks.map(keys => [keys[0] as string, keys] as const),
+  )
+  const chunkParts = engine.derive(
+    'chunk bytes',
+    chunks,
+    (keys, context) => chunkPart(present(keys.map(key => context.get(hostParts, key)))),
+    { equal: samePart },
+  )
   return engine.expand(
     'route resources',
-    routeTables,
-    (table, context) => {
-      const own = table.hosts.map(key => context.get(parts, key)).filter(part => part !== undefined)
-      return [place(table.gateway, routeResource(table, own))]
+    cut,
+    ({ table, chunks: own }, context) => {
+      const parts = own.map(([first]) => context.get(chunkParts, first as string))
+      return [place(table.gateway, routeResource(table, present(parts)))]
     },
     samePlaced,
   )

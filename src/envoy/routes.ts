@@ -1,10 +1,10 @@
 import type { RouteTable, Rule, VirtualHost } from '../model/index.js'
-import { changeHeaders, redirectAction, routeAction } from './actions.js'
+import { changeHeaders, redirectAction, routeAction, unseen } from './actions.js'
 import { corsPolicy } from './cors.js'
 import { filterNames } from './hcm.js'
 import { headerMutations } from './headers.js'
 import { routeMatch } from './matches.js'
-import { join, partOf, type Part } from './parts.js'
+import { concat, partOf, repeat, type Part } from './parts.js'
 import type { RouteConfiguration, RouteRoute, VirtualHost as EnvoyHost } from './types.gen.js'
 import { typeUrls, type Resource } from './types.js'
 import { encode } from './wire.js'
@@ -13,14 +13,18 @@ import { encode } from './wire.js'
 const VIRTUAL_HOSTS = 2
 const ROUTES = 3
 
-/** Rules that come again unchanged are not encoded again: a host may have thousands, of which an edit changes one. */
+/** From this many rules on, rules that come again unchanged are not encoded again. */
+const MANY_RULES = 32
 const encoded = new WeakMap<Rule, Part>()
 
 /** A host with its rules, in their order. */
 export function virtualHostPart({ host, rules }: VirtualHost): Part {
-  const head: EnvoyHost = { name: host, domains: [host] }
-  return join(partOf(encode('envoy.config.route.v3.VirtualHost', head)), ROUTES, rules.map(routePart))
+  const head: EnvoyHost = { name: host, domains: [host], retry_policy: unseen }
+  if (rules.length < MANY_RULES) return partOf(encode(HOST, { ...head, routes: rules.map(route) }))
+  return concat([partOf(encode(HOST, head)), repeat(ROUTES, rules.map(routePart))])
 }
+
+const HOST = 'envoy.config.route.v3.VirtualHost'
 
 function routePart(rule: Rule): Part {
   let part = encoded.get(rule)
@@ -28,11 +32,39 @@ function routePart(rule: Rule): Part {
   return part
 }
 
-/** A route table: its hosts' bytes one after the other. */
-export function routeResource({ name }: RouteTable, hosts: readonly Part[]): Resource {
+/**
+ * Some of a route table's hosts, to be joined once and kept: an edit then moves the bytes of a few hosts and of the
+ * chunks, not of thousands of hosts.
+ */
+export function chunkPart(hosts: readonly Part[]): Part {
+  return repeat(VIRTUAL_HOSTS, hosts)
+}
+
+/**
+ * Cuts a table's host keys, in order, into chunks of 64 on average. Where to cut is decided by the keys themselves, so
+ * that it does not depend on what was there before, and a new host moves no other's chunk.
+ */
+export function chunksOf(hosts: readonly string[]): (readonly string[])[] {
+  const chunks: string[][] = []
+  for (const host of hosts) {
+    const last = chunks.at(-1)
+    if (last && !beginsChunk(host)) last.push(host)
+    else chunks.push([host])
+  }
+  return chunks
+}
+
+/** One key in 64 (FNV-1a). */
+function beginsChunk(key: string): boolean {
+  let hash = 0x811c9dc5
+  for (let i = 0; i < key.length; i++) hash = Math.imul(hash ^ key.charCodeAt(i), 0x01000193)
+  return ((hash >>> 16) & 63) === 0
+}
+
+/** A route table: its chunks' bytes one after the other. */
+export function routeResource({ name }: RouteTable, chunks: readonly Part[]): Resource {
   const head: RouteConfiguration = { name, ignore_port_in_host_matching: true }
-  const { bytes, version } = join(partOf(encode(typeUrls.route, head)), VIRTUAL_HOSTS, hosts)
-  return { type: 'route', name, version, bytes }
+  return { type: 'route', name, ...concat([partOf(encode(typeUrls.route, head)), ...chunks]) }
 }
 
 function route(rule: Rule): RouteRoute {

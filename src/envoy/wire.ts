@@ -93,8 +93,12 @@ function presentKeys(
     if (field.number < last) ordered = false
     last = field.number
   }
+  return ordered ? present : inOrder(present, fields)
+}
+
+function inOrder(keys: string[], fields: ReadonlyMap<string, Field>): string[] {
   const numberOf = (key: string) => (fields.get(key) as Field).number
-  return ordered ? present : present.sort((a, b) => numberOf(a) - numberOf(b))
+  return keys.sort((a, b) => numberOf(a) - numberOf(b))
 }
 
 function fieldWriter(field: DescField): Write {

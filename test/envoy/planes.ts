@@ -63,6 +63,7 @@ export function aModel(options: ResourceOptions = {}) {
   }
   const { placed } = createResources(engine, model, options)
   const changed: string[] = []
+  const tables = new Map<string, readonly string[]>()
   engine.watch(placed, changes => changed.push(...changes.map(({ key }) => key)))
 
   const self = {
@@ -92,6 +93,8 @@ export function aModel(options: ResourceOptions = {}) {
       const keys = Object.keys(hosts)
         .sort()
         .map(host => `${gateway}|${name}|${host}`)
+      for (const key of tables.get(`${gateway}|${name}`) ?? []) model.hosts.delete(key)
+      tables.set(`${gateway}|${name}`, keys)
       model.routeTables.set(`${gateway}|${name}`, { gateway, name, hosts: keys })
       for (const [host, rules] of Object.entries(hosts)) {
         model.hosts.set(`${gateway}|${name}|${host}`, { gateway, routeTable: name, host, rules })

@@ -4,6 +4,7 @@ import t from 'tap'
 import { descriptorOf, registry, typeNameOf } from '../../src/envoy/descriptors.js'
 import { secretVersionOf, versionOf } from '../../src/envoy/hash.js'
 import { decode, typeUrls, type Resource } from '../../src/envoy/index.js'
+import { chunksOf } from '../../src/envoy/routes.js'
 import { decodeSecrets } from '../../src/envoy/decode.js'
 import type { Rule } from '../../src/model/index.js'
 import { GATEWAY, aCluster, aModel, aPath, aRule, anAddress, forwardTo } from './planes.js'
@@ -105,11 +106,12 @@ t.test('a route table holds its hosts in order, and a route the name of its rule
       {
         name: 'shop.example.com',
         domains: ['shop.example.com'],
+        retry_policy: { retry_on: 'connect-failure,refused-stream,reset-before-request', num_retries: 2 },
         routes: [
           {
             name: cart.id,
             match: { path_separated_prefix: '/cart' },
-            route: { cluster: CART, timeout: '0s', retry_policy: { num_retries: 2 } },
+            route: { cluster: CART, timeout: '0s' },
           },
           { name: pay.id, match: { path: '/pay' }, route: { cluster: PAY } },
         ],
@@ -138,7 +140,10 @@ t.test('the fields of a route', t => {
     routeOf(aRule('x', { action: forwardTo(CART, more) }))['route']
   t.match(forward({ requestTimeoutMs: 1500 }), { timeout: '1.500s' })
   t.match(forward({ requestTimeoutMs: 600_000 }), { timeout: '600s', idle_timeout: '600s' })
-  t.match(forward({ backendTimeoutMs: 250 }), { timeout: '0s', retry_policy: { per_try_timeout: '0.250s' } })
+  t.match(forward({ backendTimeoutMs: 250 }), {
+    timeout: '0s',
+    retry_policy: { num_retries: 2, per_try_timeout: '0.250s' },
+  })
   const mirrored = (numerator: number, denominator: number) =>
     forward({ mirrors: [{ cluster: PAY, numerator, denominator }] })
   t.match(mirrored(42, 100), {
@@ -234,6 +239,45 @@ t.test('endpoints: by zone, and those that drain only behind those that serve', 
     { cluster_name: 'service/shop/cart/80' },
     'unknown is answered, as none',
   )
+  t.end()
+})
+
+t.test('a host with many rules is the same host: only how it is put together differs', t => {
+  const hostOf = (count: number) => {
+    const rules = Array.from({ length: count }, (_, i) => aRule(`${i}/0`, { match: aPath('Exact', `/${i}`) }))
+    const model = aModel().routes('r', { 'a.example.com': rules })
+    model.settle()
+    return say(model.get('route', 'r')) as { virtual_hosts: { routes: unknown[] }[] }
+  }
+  const [few, many] = [hostOf(31), hostOf(32)]
+  t.equal(many.virtual_hosts[0]?.routes.length, 32)
+  t.same(many.virtual_hosts[0]?.routes.slice(0, 31), few.virtual_hosts[0]?.routes)
+  const but = ({ virtual_hosts: [host] }: typeof few) => ({ ...host, routes: [] })
+  t.same(but(many), but(few))
+  t.end()
+})
+
+t.test('a table of many hosts holds them all in order, and an edit joins a part of it', t => {
+  const names = Array.from({ length: 1000 }, (_, i) => `h${i}.example.com`)
+  const table = (hosts: readonly string[]) =>
+    Object.fromEntries(hosts.map(host => [host, [aRule(`${host}/0`)]]))
+  const model = aModel().http(80, table(names))
+  model.settle()
+  const hostsOf = () =>
+    (say(model.get('route', 'shop/public/80')) as { virtual_hosts: { name: string }[] }).virtual_hosts.map(
+      ({ name }) => name,
+    )
+  t.same(hostsOf(), [...names].sort())
+  const before = chunksOf([...names].sort())
+  const after = chunksOf([...names, 'h5000.example.com'].sort())
+  t.ok(before.length > 5 && before.length < 50, `${before.length} chunks`)
+  const moved = after.filter(chunk => !before.some(other => other.join() === chunk.join()))
+  t.ok(moved.length <= 2, 'a new host moves its own chunk, or cuts it in two')
+  model.http(80, table(['h5000.example.com', ...names.slice(1)]))
+  t.same(model.settle(), [`${GATEWAY}|route|shop/public/80`])
+  const fresh = aModel().http(80, table(['h5000.example.com', ...names.slice(1)]))
+  fresh.settle()
+  t.equal(model.get('route', 'shop/public/80').version, fresh.get('route', 'shop/public/80').version)
   t.end()
 })
 
@@ -384,9 +428,7 @@ t.test('after any edits the resources are those of a fresh build', t => {
   const all = (shop: Shop) => {
     shop.settle()
     return [...shop.placed.entries()]
-      .map(
-        ([key, { resource }]) => `${key} ${resource.version} ${Buffer.from(resource.bytes).toString('hex')}`,
-      )
+      .map(([key, { resource }]) => `${key} ${resource.version} ${versionOf(resource.bytes)}`)
       .sort()
   }
   fc.assert(
