@@ -9,6 +9,7 @@ import type { Locator, Log } from '../../src/core/index.js'
 import { Fault, manualClock, silentLog, systemClock } from '../../src/core/index.js'
 import type { Proxies, ProxyState } from '../../src/provision/index.js'
 import { isAlive } from '../../src/provision/lock.js'
+import { freePort } from '../support/backends.js'
 import { findEnvoy, installEnvoy, startProxies } from '../../src/provision/index.js'
 
 const shop: Locator = 'gateway.gateway.networking.k8s.io:shop/public'
@@ -371,16 +372,6 @@ function forwarding(port: number, backendPort: number) {
     listeners: [{ name: 'l', address: socket(`127.0.0.1:${port}`), filter_chains: [{ filters }] }],
     clusters: [cluster('b', backendPort)],
   }
-}
-
-/** A port that was free a moment ago: Envoy's own listener cannot say which one it took. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }
 
 async function ready(admin: string | undefined): Promise<void> {
