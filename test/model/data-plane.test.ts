@@ -330,6 +330,17 @@ t.test('clusters are named by backend and settings, and shared', t => {
   t.end()
 })
 
+t.test('a route that is attached nowhere uses nothing', t => {
+  const world = aWorld([
+    ...base,
+    aRoute('cart', [aRule('/', 'cart')], { parentRefs: [{ name: 'public', port: 81 }] }),
+  ])
+  t.equal(world.model.clusters.size, 0)
+  t.equal(world.model.endpoints.size, 0)
+  t.strictSame(rulesOf(world), [])
+  t.end()
+})
+
 t.test('a Backend is endpoints when it has addresses only, and else resolved by the proxy', t => {
   const legacy = { backendRefs: [{ group: 'gatewright.io', kind: 'Backend', name: 'legacy' }] }
   const world = aWorld([aClass(), plain, aRoute('cart', [legacy])])
@@ -374,6 +385,7 @@ t.test('endpoints', t => {
       { addresses: ['10.0.0.3'], conditions: draining },
       { addresses: ['10.0.0.2', '10.0.0.99'], zone: 'east' },
       { addresses: ['10.0.0.4'], conditions: { ready: false } },
+      { addresses: ['10.0.0.7'], conditions: { ready: false, serving: false, terminating: true } },
     ]),
     aSlice('cart-2', 'cart', [
       { addresses: ['10.0.0.3'] },
@@ -510,7 +522,7 @@ t.test('a secret text shows itself to nobody who prints it', t => {
   for (const printed of [
     JSON.stringify({ secret }),
     inspect({ secret }),
-    `${secret as unknown as string}`,
+    [secret].join(),
     inspect(certificate, { depth: 9, showHidden: true }),
   ]) {
     t.match(printed, /\[redacted\]/)
