@@ -18,6 +18,13 @@ export function statusOf(model: ObjectStatus, runtime: Runtime, times: Times): S
   return withTimes(untimed, times)
 }
 
+/** The status before anything runs: what it will be once the proxies serve what follows from the objects. No times. */
+export function foretold(model: ObjectStatus): Status {
+  if (model.kind !== 'Gateway') return bare(model)
+  const { addresses, conditions, listeners } = model
+  return { addresses, conditions, listeners }
+}
+
 function bare(model: Exclude<ObjectStatus, GatewayModel>): Status {
   if (model.kind === 'HTTPRoute') return { parents: model.parents }
   const { conditions } = model

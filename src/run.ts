@@ -1,0 +1,114 @@
+import { createXds, createPublisher } from './xds/index.js'
+import type { Running, StartOptions } from './cli/index.js'
+import { answersFor } from './answers.js'
+import { createMetrics, systemClock } from './core/index.js'
+import { createDerivation } from './derivation.js'
+import { bootstrap } from './envoy/index.js'
+import { createLoop, type Loop } from './loop.js'
+import { startProxies, type Proxies } from './provision/index.js'
+import { createServer } from './server/index.js'
+import { watchDirectory } from './sources/index.js'
+import { servedBy } from './served.js'
+import { createReporter } from './status/index.js'
+import { createStore } from './store/index.js'
+
+export { load, translate } from './offline.js'
+
+const webhooks = { admit: () => ({ allowed: true }), receive: () => ({ accepted: 0, stale: 0, duplicate: 0, rejected: [] }) } // TEMPORARY
+
+/**
+ * The sentence of the system: a directory and webhooks fill the store; what follows from it is derived, published to
+ * the proxies and reported as status; the server answers questions about all of it.
+ */
+export async function start(options: StartOptions): Promise<Running> {
+  const closing = createClosing()
+  try {
+    return await started(options, closing)
+  } catch (error) {
+    await closing.close()
+    throw error
+  }
+}
+
+async function started(options: StartOptions, closing: Closing): Promise<Running> {
+  const { log, listenerAddress } = options
+  const clock = systemClock
+  const metrics = createMetrics({ processMetrics: true })
+  const store = createStore()
+  const derivation = createDerivation({
+    listenerAddress,
+    addresses: [{ type: 'IPAddress', value: reachable(listenerAddress) }],
+    onError: (collection, key, error) =>
+      log.error({ collection, key, error }, 'a bug: this entry keeps its last value'),
+  })
+  const { engine, references, model, placed } = derivation
+
+  const local: { proxies?: Proxies } = {}
+  const warmth = (gateway: string, cluster: string) =>
+    local.proxies?.warmth(gateway, cluster) ?? Promise.reject(new Error('no Envoy of ours'))
+  const xds = createXds({ clock, log, metrics, warmth })
+  closing.add(() => xds.close())
+  const xdsAddress = await xds.listen(options.xds)
+  const publisher = createPublisher(engine, { placed, gateways: references.gateways }, xds)
+  const reporter = createReporter(engine, model.statuses, xds, clock)
+
+  const directory = watchDirectory({ path: options.directory, store, clock, log, metrics })
+  closing.add(() => directory.close())
+  const read = { whole: false }
+  const complete = () => read.whole && (options.allowPartial || directory.incomplete().length === 0)
+  const loop = createLoop({ store, derivation, publisher, reporter, complete, log, metrics })
+  closing.add(() => loop.close())
+
+  const answers = answersFor({ store, derivation, xds, reporter, directory, loop, log, metrics }, webhooks)
+  const server = await createServer(answers)
+  closing.add(() => server.close())
+  const http = await server.listen(options.http)
+
+  if (options.envoy) {
+    const { path, admin, concurrency, stateDirectory } = options.envoy
+    const proxies = await startProxies({
+      ...{ envoy: path, admin, concurrency, directory: stateDirectory, clock, log },
+      bootstrap: (gateway, adminAddress) =>
+        bootstrap({ node: { id: gateway, cluster: gateway }, xdsAddress, adminAddress }),
+    })
+    local.proxies = proxies
+    closing.add(() => proxies.close())
+    const want = () => loop.published && proxies.want([...references.gateways.keys()])
+    closing.add(loop.subscribe(want))
+  }
+  closing.add(directory.subscribe(() => loop.release()))
+  await directory.ready
+  read.whole = true
+  loop.release()
+  const { proxies } = local
+  const served = servedBy({ derivation, xds, loop, proxies, address: reachable(listenerAddress) })
+  return {
+    http,
+    xds: xdsAddress,
+    ready: () => served.ready(),
+    problems: () => directory.problems(),
+    gateways: () => served.gateways(),
+    close: () => closing.close(),
+  }
+}
+
+/** Where a Gateway whose ports are bound to `address` is reached from this machine. */
+function reachable(address: string): string {
+  return address === '0.0.0.0' || address === '::' ? '127.0.0.1' : address
+}
+
+interface Closing {
+  add(undo: () => unknown): void
+  close(): Promise<void>
+}
+
+/** What was started, stopped in reverse. */
+function createClosing(): Closing {
+  const undo: (() => unknown)[] = []
+  return {
+    add: each => void undo.push(each),
+    async close() {
+      for (const each of undo.splice(0).reverse()) await each()
+    },
+  }
+}
