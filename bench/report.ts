@@ -3,21 +3,37 @@
 /** The sizes that every bench is run at. */
 export const sizes = [100, 1_000, 5_000, 10_000] as const
 
-/** The median of `times` runs in milliseconds, after `warm` runs that do not count. `prepare` is not timed. */
-export function median<T>(
-  run: (prepared: T) => unknown,
-  options: { readonly times: number; readonly warm?: number; readonly prepare?: (turn: number) => T },
-): number {
-  const samples: number[] = []
+export interface Runs<T> {
+  readonly times: number
+  /** Runs before those, which do not count. Default: a third of them. */
+  readonly warm?: number
+  /** Makes what a run is given; not timed. */
+  readonly prepare?: (turn: number) => T
+}
+
+/** The median of `times` runs in milliseconds. */
+export function median<T>(run: (prepared: T) => unknown, options: Runs<T>): number {
+  return middle(samples(run, options))
+}
+
+/** The median, and the best run: what remains of it when others use the machine. */
+export function measured<T>(n: number, run: (prepared: T) => unknown, options: Runs<T>): Measured {
+  const all = samples(run, options)
+  return { n, value: middle(all), best: Math.min(...all) }
+}
+
+/** How long each of `times` runs took, in milliseconds. */
+export function samples<T>(run: (prepared: T) => unknown, options: Runs<T>): number[] {
+  const all: number[] = []
   const warm = options.warm ?? Math.ceil(options.times / 3)
   for (let turn = 0; turn < warm + options.times; turn++) {
     const prepared = options.prepare?.(turn) as T
     const start = performance.now()
     run(prepared)
     const took = performance.now() - start
-    if (turn >= warm) samples.push(took)
+    if (turn >= warm) all.push(took)
   }
-  return middle(samples)
+  return all
 }
 
 /** The middle of the samples (the upper one of two). NaN for none. */
@@ -35,6 +51,8 @@ export interface Measured {
   readonly n: number
   /** Milliseconds, unless the bench has a unit of its own. */
   readonly value: number
+  /** The least of what was measured. */
+  readonly best?: number
 }
 
 /** k of `value ∝ n^k`, by least squares over the logarithms. */
@@ -67,13 +85,14 @@ export interface Bench {
 export function report(bench: Bench): string {
   const unit = bench.unit ?? 'ms'
   const { anchors, goals } = bench
-  const head = ['N', `median ${unit}`, 'goal', 'met', anchors?.of ?? '']
-  const rows = bench.points.map(({ n, value }) => {
+  const head = ['N', `median ${unit}`, 'best', 'goal', 'met', anchors?.of ?? '']
+  const rows = bench.points.map(({ n, value, best }) => {
     const goal = goals?.at?.get(n)
     const anchor = anchors?.at.get(n)
     return [
       n.toLocaleString('en'),
       figure(value),
+      best === undefined ? '' : figure(best),
       goal === undefined ? '' : `<= ${figure(goal)}`,
       verdict(value, goal),
       anchor === undefined ? '' : `${figure(anchor)} (${figure(anchor / value)} times ours)`,
@@ -81,7 +100,7 @@ export function report(bench: Bench): string {
   })
   const k = exponent(bench.points)
   const most = goals?.exponent
-  const growth = ['exponent', k.toFixed(2), most === undefined ? '' : `<= ${most}`, verdict(k, most), '']
+  const growth = ['exponent', k.toFixed(2), '', most === undefined ? '' : `<= ${most}`, verdict(k, most), '']
   return [`${bench.name}: ${bench.work}`, ...align([head, ...rows, growth]), ''].join('\n')
 }
 

@@ -10,7 +10,7 @@ import type { Update } from '../src/store/index.js'
 import type { Topology } from '../src/topology/index.js'
 import { createTopology } from '../src/topology/index.js'
 import type { Bench } from './report.js'
-import { median, printReport, sizes } from './report.js'
+import { measured, printReport, sizes } from './report.js'
 import { route, world } from './world.js'
 
 /** policy-machinery 0.10 on the same world: a build from scratch, and one event until its reconcile is called. */
@@ -45,7 +45,7 @@ export function topologyBuild(): Bench {
   const points = sizes.map(n => {
     const updates = creates(world(n, { policies: true }))
     const build = () => createTopology().apply(updates)
-    return { n, value: median(build, { times: n > 1_000 ? 15 : 40 }) }
+    return measured(n, build, { times: n > 1_000 ? 15 : 40 })
   })
   return {
     name: 'topology-build',
@@ -66,11 +66,8 @@ export function topologyBuild(): Bench {
 export function topologyUpdate(): Bench {
   const points = sizes.map(n => {
     const topology = built(n)
-    const value = median((update: Update) => lookAfter(topology, update), {
-      times: 400,
-      prepare: turn => changed(n, turn),
-    })
-    return { n, value }
+    const look = (update: Update) => lookAfter(topology, update)
+    return measured(n, look, { times: 400, prepare: turn => changed(n, turn) })
   })
   return {
     name: 'topology-update',
@@ -97,7 +94,7 @@ export function topologyPaths(): Bench {
     const topology = built(n)
     const found = () => topology.pathsTo(benchClass, { kind: 'HTTPRouteRule' })
     if (found().length !== 2 * n) throw new Error(`${found().length} paths to ${2 * n} rules`)
-    return { n, value: median(found, { times: n > 1_000 ? 15 : 40 }) }
+    return measured(n, found, { times: n > 1_000 ? 15 : 40 })
   })
   return {
     name: 'topology-paths',

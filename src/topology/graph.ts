@@ -122,7 +122,7 @@ class Graph implements Topology {
 
   pathsTo(from: Locator, to: Filter): Path[] {
     const start = this.#slots.get(from)
-    return start?.node ? pathsDown(start, this.#choose(to)).map(nodesOf) : []
+    return start?.node ? pathsDown(start, chosen(this.#slots.all(), to)).map(nodesOf) : []
   }
 
   whyCyclic(): Reason | undefined {

@@ -57,7 +57,7 @@ export interface NodeKind {
  */
 export interface Reference {
   readonly to: Locator
-  readonly section?: string
+  readonly section?: string | undefined
   /** The field that holds the reference: `spec.parentRefs[0]`. */
   readonly field?: string
 }

@@ -33,8 +33,8 @@ function permission(from: Place, to: Place & { readonly name: string }): string 
 /** The grants for the backends and mirrors of a route's rule that are in other namespaces. */
 export function grantsForBackends(route: Node): Reference[] {
   const rules = (route.object as Route).spec.rules ?? []
+  if (rules.every(staysHome)) return []
   return rules.flatMap((rule, i) => {
-    if (staysHome(rule)) return []
     const field = `spec.rules[${i}]`
     const backends = (rule.backendRefs ?? []).map((ref, j) => ({ ref, at: `${field}.backendRefs[${j}]` }))
     return [...backends, ...mirrorRefs(rule, field)].flatMap(found => grantsFor(route, 'Service', found))

@@ -1,5 +1,5 @@
 import type { KubeObject, Locator } from '../core/index.js'
-import { kindId, locator, section } from '../core/index.js'
+import { kindId, locator } from '../core/index.js'
 import type { BackendObjectReference, HTTPRouteFilter, ParentReference } from '../kinds/index.js'
 import { groups, ids } from '../kinds/index.js'
 import type { Node, Reference } from './node.js'
@@ -32,17 +32,21 @@ export function parentOf(ref: ParentReference, namespace: string | undefined): L
   )
 }
 
-/** A parentRef means a listener by name, all on a port, or all. Equal ones count once; a Service as parent (a mesh) is no link here. */
+/**
+ * A parentRef means a listener by name, all on a port, or all. Equal ones count once; a Service as parent (a mesh)
+ * is no link here.
+ */
 export function listenersNamed({ object, namespace }: Node): Reference[] {
-  const references = new Map<string, Reference>()
+  const references: Reference[] = []
   const parentRefs = (object as Route).spec.parentRefs ?? []
   parentRefs.forEach((ref, i) => {
     if (ref.kind !== undefined && ref.kind !== 'Gateway' && ref.kind !== 'ListenerSet') return
-    const [to, listener] = [parentOf(ref, namespace), listenerOf(ref)]
-    const whole = section(to, listener)
-    if (!references.has(whole)) references.set(whole, { to, section: listener, field: parentField(i) })
+    const to = parentOf(ref, namespace)
+    const section = listenerOf(ref)
+    const held = references.some(other => other.to === to && other.section === section)
+    if (!held) references.push({ to, section, field: parentField(i) })
   })
-  return [...references.values()]
+  return references
 }
 
 function listenerOf({ sectionName = '', port }: ParentReference): string {
@@ -51,24 +55,20 @@ function listenerOf({ sectionName = '', port }: ParentReference): string {
 }
 
 export function backendsOf({ payload, namespace, field }: Node): Reference[] {
-  return ((payload as Rule).backendRefs ?? []).map((ref, i) => ({
-    ...backendOf(ref, namespace),
-    field: `${field}${backendField(i)}`,
-  }))
+  const { backendRefs = [] } = payload as Rule
+  return backendRefs.map((ref, i) => backendOf(ref, namespace, `${field}${backendField(i)}`))
 }
 
 /** With a port it is the Service's port of that number, else the Service. */
-function backendOf(ref: BackendObjectReference, namespace: string | undefined): Reference {
-  const kind = kindId(ref.group ?? groups.core, ref.kind ?? 'Service')
-  const to = locator(kind, ref.namespace ?? namespace, ref.name)
-  return kind === ids.Service && ref.port !== undefined ? { to, section: `*:${ref.port}` } : { to }
+function backendOf(ref: BackendObjectReference, namespace: string | undefined, field: string): Reference {
+  const { group = groups.core, kind = 'Service', name, port } = ref
+  const isService = group === groups.core && kind === 'Service'
+  const to = locator(isService ? ids.Service : kindId(group, kind), ref.namespace ?? namespace, name)
+  return { to, section: isService && port !== undefined ? `*:${port}` : undefined, field }
 }
 
 export function mirrorsOf({ payload, namespace, field }: Node): Reference[] {
-  return mirrorRefs(payload as Rule, field as string).map(({ ref, at }) => ({
-    ...backendOf(ref, namespace),
-    field: at,
-  }))
+  return mirrorRefs(payload as Rule, field as string).map(({ ref, at }) => backendOf(ref, namespace, at))
 }
 
 export interface Found {
@@ -78,14 +78,14 @@ export interface Found {
 
 /** The mirrors among a rule's filters and among those of its backends. */
 export function mirrorRefs({ filters, backendRefs = [] }: Rule, field: string): Found[] {
-  const found = mirrorsIn(filters, field)
+  const found = filters ? mirrorsIn(filters, field) : []
   backendRefs.forEach((backend, i) => {
     if (backend.filters) found.push(...mirrorsIn(backend.filters, `${field}.backendRefs[${i}]`))
   })
   return found
 }
 
-function mirrorsIn(filters: readonly HTTPRouteFilter[] = [], field: string): Found[] {
+function mirrorsIn(filters: readonly HTTPRouteFilter[], field: string): Found[] {
   return filters.flatMap(({ requestMirror }, i) =>
     requestMirror
       ? [{ ref: requestMirror.backendRef, at: `${field}.filters[${i}].requestMirror.backendRef` }]

@@ -243,6 +243,7 @@ function once(slots: Slot[]): Slot[] {
 }
 
 export function byKey(a: Slot, b: Slot): number {
+  if (a === b) return 0
   const [left, right] = [idOf(a), idOf(b)]
   return left < right ? -1 : left > right ? 1 : 0
 }
