@@ -176,6 +176,7 @@ export interface Certificate {
 export interface SecretText {
   reveal(): string
   toJSON(): '[redacted]'
+  toString(): '[redacted]'
 }
 
 /** `status` of an object exactly as Kubernetes would hold it, without times. Keyed by locator. */

@@ -522,7 +522,7 @@ t.test('a secret text shows itself to nobody who prints it', t => {
   for (const printed of [
     JSON.stringify({ secret }),
     inspect({ secret }),
-    [secret].join(),
+    String(secret),
     inspect(certificate, { depth: 9, showHidden: true }),
   ]) {
     t.match(printed, /\[redacted\]/)
