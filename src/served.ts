@@ -19,7 +19,10 @@ export interface ServedParts {
 export function servedBy(parts: ServedParts): { gateways(): ServedGateway[]; ready(): Promise<void> } {
   const { derivation, xds, loop, proxies } = parts
   const gateways = () => [...derivation.references.gateways.keys()].sort()
+  // An Envoy that is taken over may have connected before we have found it.
+  const isFound = (gateway: Locator) => served(gateway, parts).envoy !== undefined
   const isServed = (gateway: Locator) =>
+    isFound(gateway) &&
     xds.clients().some(client => client.gateway === gateway && hasAcknowledged(client, xds))
   const isReady = () => loop.published && (!proxies || gateways().every(isServed))
   return {
@@ -33,6 +36,7 @@ export function servedBy(parts: ServedParts): { gateways(): ServedGateway[]; rea
           resolve()
         }
         undo.push(loop.subscribe(look), xds.subscribe(look))
+        if (proxies) undo.push(proxies.subscribe(look))
         look()
       }),
   }
