@@ -2,6 +2,7 @@
  * The Gateway API as a graph: whole graphs as tables, what was decided drawn on them, and what they look like as
  * text. Kinds without types of their own are given as plain objects.
  */
+import fc from 'fast-check'
 import t from 'tap'
 import type { KubeObject } from '../../src/core/index.js'
 import { locator } from '../../src/core/index.js'
@@ -9,7 +10,16 @@ import type { GatewayListener } from '../../src/kinds/index.js'
 import { ids } from '../../src/kinds/index.js'
 import type { Decisions, RouteAttachments, RouteBackends } from '../../src/topology/index.js'
 import { toDot, toJSON, toMermaid, toTree } from '../../src/topology/index.js'
-import { created, drawn, drawnFrom, faultsOf, names, short, topologyOf } from './objects.js'
+import {
+  created,
+  drawn,
+  drawnFrom,
+  editsEqualScratch,
+  faultsOf,
+  names,
+  short,
+  topologyOf,
+} from './objects.js'
 
 const gatewayApi = 'gateway.networking.k8s.io'
 
@@ -607,5 +617,46 @@ t.test('names from users do not break an export', t => {
   const view = topologyOf([nasty, aPolicy('p', 'Nothing', '')]).view()
   t.match(toDot(view), 'a\\"b\\\\c<d>#e')
   t.match(toMermaid(view), 'a#quot;b\\c#lt;d>#35;e')
+  t.end()
+})
+
+/* Random edits: few names, so that sections, aliases and grants meet, go and come back. */
+
+const pick = (...texts: readonly string[]) => fc.constantFrom(...texts)
+const some = (...texts: readonly string[]) =>
+  fc.subarray([...texts], { maxLength: 3 }).map(chosen => chosen.join(' '))
+const target = pick('gw', 'gw-2')
+const rules = fc.array(
+  some('svc', 'svc:80', 'svc:81', 'bank/svc:80', 'two:80').chain(backends =>
+    pick(backends, `own: ${backends}`, `rule-2: ${backends}`),
+  ),
+  { maxLength: 3 },
+)
+const parents = some('gw', 'gw#l1', 'gw#l2', 'gw:80', 'gw#l1:80', 'gw-2:443')
+const anObject: fc.Arbitrary<KubeObject> = fc.oneof(
+  pick('class', 'other').map(aClass),
+  fc
+    .tuple(target, pick('class', 'other'), fc.subarray(['l1', 'l2', 'http']))
+    .map(([name, gatewayClass, listeners]) => aGateway(name, gatewayClass, ...listeners)),
+  fc
+    .tuple(pick('a', 'b'), parents, rules)
+    .map(([name, refs, all]) => aRoute('HTTPRoute', name, refs, ...all)),
+  fc
+    .tuple(pick('svc', 'two'), pick('web:80', '80', '81', 'web:81 more:80', '80 80'), pick('shop', 'bank'))
+    .map(([name, ports, namespace]) => aService(name, ports, namespace)),
+  fc
+    .tuple(pick('g1', 'g2'), pick('HTTPRoute', 'Gateway'), pick('svc', 'two', ''))
+    .map(([name, from, to]) =>
+      grant(name, from, { group: '', kind: 'Service', ...(to !== '' && { name: to }) }),
+    ),
+  fc
+    .tuple(pick('p1', 'p2'), target, pick('l1', 'http', ''))
+    .map(([name, gateway, section]) =>
+      aPolicy(name, 'Gateway', gateway, section === '' ? undefined : section),
+    ),
+)
+
+t.test('any sequence of edits gives the graph that building from scratch gives', t => {
+  t.doesNotThrow(() => editsEqualScratch(anObject, {}, 100))
   t.end()
 })

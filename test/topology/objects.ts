@@ -1,3 +1,5 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
 import type { KubeObject, Locator } from '../../src/core/index.js'
 import { locator, locatorOf } from '../../src/core/index.js'
 import type { Update } from '../../src/store/index.js'
@@ -9,7 +11,7 @@ import type {
   View,
   ViewOptions,
 } from '../../src/topology/index.js'
-import { anyPolicy, createTopology } from '../../src/topology/index.js'
+import { anyPolicy, createTopology, toDot, toJSON, toMermaid, toTree } from '../../src/topology/index.js'
 
 export function created(newObject: KubeObject): Update {
   return { type: 'create', locator: locatorOf(newObject), newObject }
@@ -51,6 +53,56 @@ export function faultsOf(view: View): string[] {
 
 export function names(nodes: readonly { readonly id: Locator }[]): string {
   return nodes.map(({ id }) => short(id)).join(' ')
+}
+
+/** Everything the graph can say, as text. */
+export function everything(topology: Topology): string {
+  const view = topology.view()
+  const ids = topology.nodes().map(({ id }) => id)
+  const near = ids.map(id => [names(topology.parents(id)), names(topology.children(id))])
+  const far = ids.map(id => [names(topology.ancestors(id)), names(topology.descendants(id))])
+  const all = ids.flatMap(id => topology.pathsTo(id, {}).map(names))
+  const loop = topology.whyCyclic()?.message
+  const { size } = topology
+  return [
+    toJSON(view),
+    toDot(view),
+    toMermaid(view),
+    toTree(view),
+    JSON.stringify({ size, near, far, all, loop }),
+  ].join('\n')
+}
+
+/** Random batches of edits, each followed by a comparison with a graph built from what is left; then all is removed. */
+export function editsEqualScratch(
+  anObject: fc.Arbitrary<KubeObject>,
+  options: TopologyOptions,
+  numRuns: number,
+): void {
+  const edit = fc.record({ object: anObject, remove: fc.boolean() })
+  const batches = fc.array(fc.array(edit, { maxLength: 6 }), { maxLength: 6 })
+  const holds = (all: readonly (readonly { object: KubeObject; remove: boolean }[])[]) => {
+    const topology = createTopology(options)
+    const held = new Map<Locator, KubeObject>()
+    for (const batch of all) {
+      topology.apply(batch.map(({ object, remove }) => edited(held, object, remove)))
+      assert.equal(everything(topology), everything(topologyOf([...held.values()], options)))
+    }
+    topology.apply([...held.values()].map(object => edited(held, object, true)))
+    assert.equal(everything(topology), everything(createTopology(options)))
+  }
+  fc.assert(fc.property(batches, holds), { numRuns })
+}
+
+function edited(held: Map<Locator, KubeObject>, newObject: KubeObject, remove: boolean): Update {
+  const id = locatorOf(newObject)
+  const oldObject = held.get(id)
+  if (remove) {
+    held.delete(id)
+    return { type: 'delete', locator: id, oldObject: oldObject ?? newObject }
+  }
+  held.set(id, newObject)
+  return oldObject ? { type: 'update', locator: id, oldObject, newObject } : created(newObject)
 }
 
 /* Fruit: kinds of a user's own, with links in both directions, made of nothing but names. */
