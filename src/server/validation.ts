@@ -35,7 +35,7 @@ function onFirstUse(compile: () => ValidateFunction) {
     validator.errors = compiled.errors ?? null
     return valid
   }
-  validator.errors = null as ValidateFunction['errors'] | null
+  validator.errors = null as NonNullable<ValidateFunction['errors']> | null
   return validator
 }
 
