@@ -3,6 +3,7 @@ import { basename, dirname, resolve } from 'node:path'
 import { Fault, problemText, silentLog, systemClock } from '../core/index.js'
 import type { Clock, Log, Metrics, Problem } from '../core/index.js'
 import type { Applied, Store, StoreEvent } from '../store/index.js'
+import { applySliced } from './apply.js'
 import type { Check } from './check.js'
 import { ManifestFolder } from './manifest-folder.js'
 import type { RelativePath } from './survey.js'
@@ -40,6 +41,8 @@ const quiet = 50
 const patience = 500
 /** In ms: how often is looked for a folder that is away or cannot be watched. */
 const poll = 1000
+/** Of one reading. */
+const mostLogged = 50
 /** Where so many paths have changed, all are looked at. */
 const many = 200
 
@@ -99,7 +102,7 @@ class WatchedDirectory implements Directory {
   rescan(): Promise<Applied> {
     return this.#queue(async () => {
       await this.#read(new Set([this.#scope]), true)
-      const applied = this.#store.apply(this.#folder?.everything() ?? [])
+      const applied = await applySliced(this.#store, this.#folder?.everything() ?? [])
       if (applied.accepted > 0)
         this.#log.warn({ path: this.#path, repaired: applied.accepted }, 'store had drifted')
       return applied
@@ -202,13 +205,13 @@ class WatchedDirectory implements Directory {
     if (this.#closed || this.#folder === undefined) return
     const whole = (await this.#isSameRoot()) ? paths : new Set([this.#scope])
     const events = await this.#folder.read(whole, force)
-    this.#take(events)
+    await this.#take(events)
   }
 
-  #take(events: readonly StoreEvent[] | undefined): void {
+  async #take(events: readonly StoreEvent[] | undefined): Promise<void> {
     if (this.#closed) return
     this.#fault = events === undefined ? gone(this.#path) : undefined
-    if (events !== undefined && events.length > 0) this.#store.apply(events)
+    if (events !== undefined && events.length > 0) await applySliced(this.#store, events)
     // What is away may come back as something else under the same name.
     if (this.#fault !== undefined) this.#watches?.leaveAll()
     if (this.#fault !== undefined || this.#unwatched) this.#pollLater()
@@ -240,11 +243,14 @@ class WatchedDirectory implements Directory {
   #report(): void {
     if (this.#folder) this.#count(this.#folder, this.#fault !== undefined)
     const problems = new Map(this.problems().map(problem => [problemText(problem), problem]))
-    for (const [text, { severity, place, rule }] of problems) {
-      if (this.#reported.has(text)) continue
+    const fresh = [...problems].filter(([text]) => !this.#reported.has(text))
+    for (const [text, { severity, place, rule }] of fresh.slice(0, mostLogged)) {
       this.#log[severity === 'error' ? 'error' : 'warn']({ ...place, rule }, text)
     }
-    for (const text of this.#reported) if (!problems.has(text)) this.#log.info({}, `no longer: ${text}`)
+    if (fresh.length > mostLogged)
+      this.#log.error({ problems: fresh.length }, 'more problems than are logged')
+    const healed = [...this.#reported].filter(text => !problems.has(text)).length
+    if (healed > 0) this.#log.info({ healed, left: problems.size }, 'problems are gone')
     this.#reported = new Set(problems.keys())
     for (const listener of this.#listeners) listener()
   }

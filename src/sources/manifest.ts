@@ -1,5 +1,5 @@
 import { Composer, LineCounter, Parser, isAlias, isMap, isScalar, isSeq } from 'yaml'
-import type { Document, ParsedNode } from 'yaml'
+import type { Document, ParsedNode, YAMLError } from 'yaml'
 import type { KubeObject, Locator, Place, Problem } from '../core/index.js'
 import { locatorOf } from '../core/index.js'
 import { pathSegments } from '../kinds/index.js'
@@ -77,8 +77,8 @@ class ManifestReader implements Manifest {
 
   /** The objects of a document; none when it is not well formed. */
   values(document: Document.Parsed): readonly Value[] {
-    for (const { message, pos } of document.warnings) this.#report('warning', message, pos[0])
-    for (const { message, pos } of document.errors) this.#report('error', message, pos[0])
+    for (const { message, pos } of firstErrors(document.warnings)) this.#report('warning', message, pos[0])
+    for (const { message, pos } of firstErrors(document.errors)) this.#report('error', message, pos[0])
     const sound = document.errors.length === 0 && this.#isUnambiguous(document)
     if (!sound || document.contents === null) return []
     try {
@@ -100,8 +100,7 @@ class ManifestReader implements Manifest {
 
   /** A text that the parser gives up on: too many aliases, too deep, … */
   fail(error: unknown, offset: number): void {
-    const why = error instanceof RangeError ? 'it is nested too deeply' : (error as Error).message
-    this.#report('error', why, offset)
+    this.#report('error', (error as Error).message, offset)
   }
 
   #add(object: KubeObject, name: Place, place: Place): void {
@@ -136,9 +135,17 @@ class ManifestReader implements Manifest {
   }
 }
 
+/** One mistake makes many: the first one at each of the first places is worth reading. */
+function firstErrors<E extends YAMLError>(errors: readonly E[]): readonly E[] {
+  const byOffset = new Map<number, E>()
+  for (const error of errors) if (!byOffset.has(error.pos[0])) byOffset.set(error.pos[0], error)
+  return [...byOffset.values()].slice(0, 5)
+}
+
 /** The parser quotes what it stumbled over, which may be a secret. */
 function withoutText(message: string): string {
-  return message.replace(/ in YAML stream: .*/s, ' here')
+  if (message.startsWith('Maximum call stack')) return 'it is nested too deeply'
+  return message.replace(/ in YAML stream: .*/s, ' here').replace(/^(Unresolved alias[^)]*\)).*/s, '$1')
 }
 
 function unfolded(value: Value): readonly Value[] {

@@ -24,15 +24,21 @@ function isOurs(entry: OwnedEntry | null): boolean {
  * controllerName of ours, and the whole status of a GatewayClass, of a Gateway and of a kind of our own group.
  */
 export function isSilent(before: KubeObject, after: KubeObject): boolean {
-  return before === after || equal(audible(before), audible(after))
+  return (
+    before === after ||
+    (agree(before, after, judgedApart) &&
+      agree(before.metadata, after.metadata, unheard) &&
+      equal(audibleStatus(before), audibleStatus(after)))
+  )
 }
 
-function audible(object: Stated): object {
-  return {
-    ...object,
-    metadata: { ...object.metadata, resourceVersion: undefined, managedFields: undefined },
-    status: audibleStatus(object),
-  }
+const judgedApart: ReadonlySet<string> = new Set(['metadata', 'status'])
+const unheard: ReadonlySet<string> = new Set(['resourceVersion', 'managedFields'])
+
+/** Whether two objects are equal but for some fields. Copies nothing: this is asked of every change. */
+function agree(a: object, b: object, aside: ReadonlySet<string>): boolean {
+  const differs = (key: string) => !aside.has(key) && !equal(a[key as keyof object], b[key as keyof object])
+  return !Object.keys(a).some(differs) && !Object.keys(b).some(key => !(key in a) && differs(key))
 }
 
 function audibleStatus({ apiVersion, kind, status }: Stated): object | undefined {

@@ -1,0 +1,24 @@
+import type { Applied, Store, StoreEvent } from '../store/index.js'
+
+/** So many events are one transaction; taking them holds the event loop for some 20 ms. */
+const most = 1000
+
+/** Applies events in as few transactions as the event loop bears, giving it back between them. */
+export async function applySliced(store: Store, events: readonly StoreEvent[]): Promise<Applied> {
+  let sum = store.apply(events.slice(0, most))
+  for (let at = most; at < events.length; at += most) {
+    await new Promise(resolve => setImmediate(resolve))
+    sum = together(sum, store.apply(events.slice(at, at + most)))
+  }
+  return sum
+}
+
+function together(a: Applied, b: Applied): Applied {
+  return {
+    accepted: a.accepted + b.accepted,
+    stale: a.stale + b.stale,
+    duplicate: a.duplicate + b.duplicate,
+    hints: [...a.hints, ...b.hints],
+    resets: [...a.resets, ...b.resets],
+  }
+}
