@@ -5,7 +5,7 @@ import type {
   Rule,
   WeightedBackend,
 } from '../model/index.js'
-import { headerMutations, then, type HeaderChanges } from './headers.js'
+import { followedBy, headerMutations, type HeaderChanges } from './headers.js'
 import { INVALID_CLUSTER } from './names.js'
 import { pathRewrite, prefixRewrite } from './rewrites.js'
 import type {
@@ -37,7 +37,7 @@ export const unseen: RouteRetryPolicy = {
 }
 
 /** Milliseconds in Envoy's words. */
-export function duration(ms: number): Duration {
+function duration(ms: number): Duration {
   return `${ms / 1000}s`
 }
 
@@ -79,8 +79,8 @@ function clusterWeight(backend: WeightedBackend, outer: HeaderChanges): Weighted
     name: backend.cluster ?? INVALID_CLUSTER,
     weight: backend.weight,
     ...headerMutations({
-      requestHeaders: then(outer.requestHeaders, backend.requestHeaders),
-      responseHeaders: then(outer.responseHeaders, backend.responseHeaders),
+      requestHeaders: followedBy(outer.requestHeaders, backend.requestHeaders),
+      responseHeaders: followedBy(outer.responseHeaders, backend.responseHeaders),
     }),
     host_rewrite_literal: backend.rewrite?.hostname,
   }

@@ -2,7 +2,7 @@ import type { HeaderChange } from '../model/index.js'
 import type { HeaderValueOption } from './types.gen.js'
 
 /** Header changes of a route or of one of its clusters. */
-export interface HeaderMutations {
+interface HeaderMutations {
   readonly request_headers_to_add: readonly HeaderValueOption[]
   readonly request_headers_to_remove: readonly string[]
   readonly response_headers_to_add: readonly HeaderValueOption[]
@@ -16,7 +16,7 @@ export interface HeaderChanges {
 }
 
 /** One change after the other, as one: what the second sets or removes, the first need not touch. */
-export function then(
+export function followedBy(
   first: HeaderChange | undefined,
   second: HeaderChange | undefined,
 ): HeaderChange | undefined {
@@ -30,8 +30,11 @@ export function then(
   }
 }
 
-export function headerMutations(changes: HeaderChanges): HeaderMutations {
+const none: Partial<HeaderMutations> = {}
+
+export function headerMutations(changes: HeaderChanges): Partial<HeaderMutations> {
   const { requestHeaders: request, responseHeaders: response } = changes
+  if (!request && !response) return none
   return {
     request_headers_to_add: additions(request),
     request_headers_to_remove: request?.remove ?? [],

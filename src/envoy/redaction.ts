@@ -31,7 +31,7 @@ export const redactedFields: readonly string[] = [
   'envoy.extensions.filters.http.jwt_authn.v3.JwtProvider.local_jwks',
 ]
 
-export const REDACTED = '[redacted]'
+const REDACTED = '[redacted]'
 
 const DATA_SOURCE = 'envoy.config.core.v3.DataSource'
 const hidden = new Set(redactedFields)

@@ -9,7 +9,7 @@ export interface PathRewrite {
 }
 
 /** The whole path, the query left as it is. */
-export function fullPathRewrite(value: string): PathRewrite {
+function fullPathRewrite(value: string): PathRewrite {
   return { regex_rewrite: { pattern: { regex: '^/.*$' }, substitution: literal(value) } }
 }
 

@@ -8,6 +8,7 @@ import { wellKnownBody } from './well-known.js'
 import { Writer } from './writer.js'
 
 interface Field {
+  readonly name: string
   readonly number: number
   /** One bit per oneof of the message; 0 = in none. */
   readonly oneof: number
@@ -50,7 +51,7 @@ function messageBody(descriptor: DescMessage): Body {
   const fields = new Map<string, Field>()
   for (const field of descriptor.fields) {
     const oneof = field.oneof ? 1 << descriptor.oneofs.indexOf(field.oneof) : 0
-    fields.set(field.name, { number: field.number, oneof, write: fieldWriter(field) })
+    fields.set(field.name, { name: field.name, number: field.number, oneof, write: fieldWriter(field) })
   }
   return (out, value, any) => writeFields(out, asObject(value), fields, any === true)
 }
@@ -61,44 +62,38 @@ function writeFields(
   fields: ReadonlyMap<string, Field>,
   any: boolean,
 ): void {
-  const present = presentKeys(value, fields, any)
   let seen = 0
-  for (const key of present) {
-    const field = fields.get(key) as Field
+  for (const field of presentFields(value, fields, any)) {
     try {
       if ((seen & field.oneof) !== 0) throw new Misfit('another member of its oneof is set')
       seen |= field.oneof
-      field.write(out, value[key])
+      field.write(out, value[field.name])
     } catch (error) {
-      throw inside(error, key)
+      throw inside(error, field.name)
     }
   }
 }
 
-/** The own keys that hold something, in order of field number (they mostly are already). */
-function presentKeys(
+/** The fields of the own keys that hold something, in order of number (they mostly are already). */
+function presentFields(
   value: Readonly<Record<string, unknown>>,
   fields: ReadonlyMap<string, Field>,
   any: boolean,
-): string[] {
-  const present: string[] = []
-  let last = 0
-  let ordered = true
+): readonly Field[] {
+  const present: Field[] = []
   for (const key of Object.keys(value)) {
     if (any && key === '@type') continue
     const field = fields.get(key)
     if (!field) throw new Misfit('no such field').inside(key)
-    if (value[key] === undefined) continue
-    present.push(key)
-    if (field.number < last) ordered = false
-    last = field.number
+    if (value[key] !== undefined) insert(present, field)
   }
-  return ordered ? present : inOrder(present, fields)
+  return present
 }
 
-function inOrder(keys: string[], fields: ReadonlyMap<string, Field>): string[] {
-  const numberOf = (key: string) => (fields.get(key) as Field).number
-  return keys.sort((a, b) => numberOf(a) - numberOf(b))
+function insert(present: Field[], field: Field): void {
+  let at = present.length
+  for (let before; (before = present[at - 1]) && before.number > field.number; at--) present[at] = before
+  present[at] = field
 }
 
 function fieldWriter(field: DescField): Write {

@@ -2,6 +2,8 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { request, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
+import { connect as connectHttp2, createServer as createHttp2Server } from 'node:http2'
+import type { AddressInfo } from 'node:net'
 import { connect } from 'node:tls'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -108,13 +110,20 @@ const pair = selfSigned('shop.example.com')
 const other = selfSigned('*.example.org')
 const backend = await startBackend('cart')
 const slow = await startBackend('slow', { delay: 400 })
+const h2 = createHttp2Server((request, response) => {
+  response.setHeader('x-http', request.httpVersion)
+  response.end('h2')
+}).listen(0, '127.0.0.1')
+await once(h2, 'listening')
 t.teardown(async () => {
+  h2.close()
   await backend.close()
   await slow.close()
 })
 const CART = 'service/shop/cart/80/11111111'
 const SLOW = 'service/shop/slow/80/11111111'
 const NAMED = 'backend/shop/named/-/11111111'
+const H2 = 'service/shop/h2/80/22222222'
 const NOBODY = 'service/shop/nobody/80/11111111'
 
 const cors = {
@@ -259,6 +268,7 @@ const hosts = {
     aRule('c', { match: aPath('PathPrefix', '/with'), cors, action: forward }),
     aRule('without', { action: forward }),
   ],
+  'h2.example.com': [aRule('h2', { action: forwardTo(H2) })],
   'named.example.com': [aRule('n', { action: forwardTo(NAMED) })],
 }
 
@@ -270,14 +280,14 @@ const model = aModel({ listenerAddress: '127.0.0.1' })
       endpoints: { kind: 'dns', hosts: [{ host: 'localhost', port: backend.port, weight: 3 }] },
     }),
   )
-  .cluster(aCluster('service/shop/h2/80/22222222', { protocol: 'h2c' }))
+  .cluster(aCluster(H2, { protocol: 'h2c' }))
   .endpoints(
     'service/shop/cart/80',
     anAddress('127.0.0.1', backend.port, { zone: 'a', weight: 2 }),
     anAddress('127.0.0.1', 1, { state: 'draining' }),
   )
   .endpoints('service/shop/slow/80', anAddress('127.0.0.1', slow.port, { state: 'draining' }))
-  .endpoints('service/shop/h2/80', anAddress('::1', 1))
+  .endpoints('service/shop/h2/80', anAddress('127.0.0.1', (h2.address() as AddressInfo).port))
 model.settle()
 
 t.test('a real Envoy takes every kind of resource', async t => {
@@ -291,7 +301,7 @@ t.test('a real Envoy takes every kind of resource', async t => {
   tls.settle()
   t.equal(await whyRefused(staticBootstrap(tls.resources())), undefined)
   const wrong = { ...staticBootstrap(tls.resources()), node: { no: 1 } }
-  t.match(await whyRefused(wrong), /no such field/, 'and says so when it does not')
+  t.match(await whyRefused(wrong), /error initializing configuration/, 'and says so when it does not')
 })
 
 t.test('a real Envoy takes the bootstrap', async t => {
@@ -436,6 +446,16 @@ t.test('what a real Envoy does with the rules', async t => {
     const simple = await ask('cors', '/with', { headers: { origin: 'https://app.example.com' } })
     t.equal(simple.headers['access-control-allow-origin'], 'https://app.example.com')
     t.equal(simple.body, 'cart')
+  })
+
+  t.test('HTTP/2 without TLS, from the client and to the backend', async t => {
+    const session = connectHttp2(`http://127.0.0.1:${port}`)
+    t.teardown(() => session.close())
+    const stream = session.request({ ':authority': 'h2.example.com', ':path': '/' })
+    const [headers] = (await once(stream, 'response')) as [Record<string, unknown>]
+    stream.resume()
+    await once(stream, 'end')
+    t.match(headers, { ':status': 200, 'x-http': '2.0' })
   })
 
   t.test('a backend by name', async t => t.equal((await ask('named', '/')).body, 'cart'))
