@@ -337,6 +337,21 @@ t.test('parentRefs', t => {
   t.end()
 })
 
+t.test('a listener that changes its port loses and finds routes', t => {
+  const topology = topologyOf([
+    aGateway('gw', 'class', { name: 'web', port: 80, protocol: 'HTTP' }),
+    aRoute('HTTPRoute', 'on-80', 'gw:80'),
+    aRoute('HTTPRoute', 'on-81', 'gw:81'),
+    aPolicy('policy', 'Gateway', 'gw', 'web'),
+  ])
+  const web = `${locator(ids.Gateway, 'shop', 'gw')}#web`
+  t.equal(names(topology.children(web)), 'on-80')
+  topology.apply([created(aGateway('gw', 'class', { name: 'web', port: 81, protocol: 'HTTP' }))])
+  t.equal(names(topology.children(web)), 'on-81')
+  t.same(topology.parents(locator(ids.HTTPRoute, 'shop', 'on-80')), [])
+  t.end()
+})
+
 t.test('no node and no path twice', t => {
   const topology = topologyOf([
     aClass('class'),

@@ -214,6 +214,21 @@ t.test('a reference to what is not there is kept, and drawn as broken', t => {
   t.end()
 })
 
+t.test('many refer to one, and go in any order', t => {
+  const oranges = ['orange-1', 'orange-2', 'orange-3', 'orange-4', 'orange-5']
+  const order = fc.shuffledSubarray(oranges, { minLength: oranges.length })
+  const holds = (going: readonly string[]) => {
+    const topology = garden(aFruit('apple-1'), ...oranges.map(name => aFruit(name, { of: ['apple-1'] })))
+    return going.every((name, i) => {
+      const oldObject = aFruit(name)
+      topology.apply([{ type: 'delete', locator: locatorOf(oldObject), oldObject }])
+      return names(topology.children(fruitId('apple-1'))) === [...going.slice(i + 1)].sort().join(' ')
+    })
+  }
+  t.doesNotThrow(() => fc.assert(fc.property(order, holds), { numRuns: 60 }))
+  t.end()
+})
+
 t.test('a reference to a kind that cannot stand there is broken', t => {
   const topology = garden(aFruit('orange-1', { gives: ['lemon-1'] }), aFruit('lemon-1'))
   const [edge] = topology.view().edges
