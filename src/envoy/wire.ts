@@ -177,7 +177,7 @@ function mapWriter(field: DescField & { fieldKind: 'map' }): Write {
   }
 }
 
-/** Envoy's own messages have no such map. */
+/** Only the syntax trees of CEL have such a map, and nobody writes one by hand. */
 function refuse(): never {
   throw new Misfit('a map with keys other than strings is not supported')
 }
