@@ -225,6 +225,11 @@ export class MapDraft<V> {
     this.#size--
   }
 
+  /** As they are now: what changes later is not seen. */
+  entries(): readonly (readonly [string, V])[] {
+    return [...leavesUnder(this.#root)].map(({ key, value }) => [key, value] as const)
+  }
+
   /** The map as it has become: the very map that the draft began with when nothing changed. */
   close(): PersistentMap<V> {
     this.#owner = undefined

@@ -3,17 +3,12 @@ import { kindIdOf, locatorOf } from '../core/index.js'
 import type { KindState, Verdict } from './kind-state.js'
 import type { Held } from './snapshot.js'
 import type { KindList } from './types.js'
-import { compareVersions } from './versions.js'
+import { compareVersions, newer } from './versions.js'
 
 type Count = (verdict: Verdict, key: Locator) => void
 
 /** Brings a kind in line with a list of it, never losing what is newer than the list. Returns whether it reset. */
-export function reconcileList(
-  kind: KindState,
-  list: KindList,
-  held: Iterable<[Locator, Held]>,
-  count: Count,
-): boolean {
+export function reconcileList(kind: KindState, list: KindList, count: Count): boolean {
   const reset = isReset(kind, list)
   if (reset) kind.past.clear()
   const seen = new Set<Locator>()
@@ -22,7 +17,7 @@ export function reconcileList(
     seen.add(key)
     count(takeItem(kind, list, key, item, reset), key)
   }
-  for (const [key, entry] of held) {
+  for (const [key, entry] of kind.objects.entries()) {
     if (!seen.has(key) && isGone(list, entry, reset)) {
       kind.remove(key, entry, list.version)
       count('accepted', key)
@@ -33,9 +28,9 @@ export function reconcileList(
 }
 
 /** A consistent list of the whole kind that is older than one seen before: its database was restored. */
-function isReset({ past }: KindState, { version, within }: KindList): boolean {
+function isReset({ past }: KindState, { version, within, mayBeLate = false }: KindList): boolean {
   if (version === undefined || within !== undefined || past.listed === undefined) return false
-  return compareVersions(version, past.listed) < 0
+  return !mayBeLate && compareVersions(version, past.listed) < 0
 }
 
 function keyOf(item: KubeObject, list: KindList): Locator {
@@ -60,6 +55,6 @@ function isGone(list: KindList, { object, version }: Held, reset: boolean): bool
 /** What a list of the whole kind does not show is not there at its version, tombstone or not. */
 function raise({ past }: KindState, { version, within }: KindList): void {
   if (version === undefined || within !== undefined) return
-  past.listed = version
+  past.listed = newer(past.listed, version)
   past.raiseFloor(version)
 }

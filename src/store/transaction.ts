@@ -51,10 +51,7 @@ export class Transaction {
   }
 
   takeList(list: KindList): void {
-    const held = this.#base.held(list.kind)?.entries() ?? []
-    const reset = reconcileList(this.#kind(list.kind), list, held, (verdict, key) =>
-      this.#count(verdict, key),
-    )
+    const reset = reconcileList(this.#kind(list.kind), list, (verdict, key) => this.#count(verdict, key))
     if (reset) this.#resets.push(list.kind)
   }
 

@@ -15,6 +15,8 @@ export interface KindList {
    * part of the kind. Such a list says nothing about the kind as a whole: it raises no floor and resets nothing.
    */
   readonly within?: (held: KubeObject) => boolean
+  /** It came by a way on which lists overtake each other: one older than another is late, and no reset. */
+  readonly mayBeLate?: boolean
 }
 
 /** What one transaction did. */
