@@ -55,10 +55,11 @@ main(async () => {
     const ports = await freePorts()
     const directory = await manifests(ports)
     for (const name of ['stable', 'next']) await startBackend(name, ports[name])
-    const ended = await step(`gatewright up ${directory}`, () => startGatewright(directory, ports, envoy))
+    const up = startGatewright(directory, ports, envoy)
+    await step(`gatewright up ${directory}`, () => Promise.race([up.ready, interrupted]))
     if (tryOnce) return await tryAll(ports.listener)
     announce(directory, ports)
-    await Promise.race([interrupted, ended])
+    await Promise.race([interrupted, up.ended])
   } finally {
     console.log('• stopping everything that was started')
     while (undo.length > 0) await undo.pop()()
@@ -114,8 +115,8 @@ async function startBackend(name, port) {
   console.log(`• backend ${line}`)
 }
 
-/** Resolves once it is ready, with the promise of its end. */
-async function startGatewright(directory, { http, xds, admin }, envoy) {
+/** Two promises: that it is ready, which fails if it ends before or takes too long, and that it has ended. */
+function startGatewright(directory, { http, xds, admin }, envoy) {
   const [node, ...rest] = fromBuild
   const flags = Object.entries({ http, xds, 'envoy-admin': admin }).flatMap(([name, port]) => [
     `--${name}`,
@@ -128,17 +129,18 @@ async function startGatewright(directory, { http, xds, admin }, envoy) {
     env: { ...process.env, GATEWRIGHT_ENVOY: envoy },
   })
   undo.push(() => stop(child, ended))
-  const ready = new Promise(resolve => {
+  const ready = new Promise((resolve, reject) => {
+    const fail = () => reject(new Failed('gatewright ended or was not ready within 60 s: see above'))
+    const patience = setTimeout(fail, 60_000).unref()
+    ended.then(fail, fail)
     createInterface({ input: child.stdout }).on('line', line => {
       console.log(`  ${line}`)
-      if (line === 'ready') resolve()
+      if (line !== 'ready') return
+      clearTimeout(patience)
+      resolve()
     })
   })
-  const patience = setTimeout(() => child.kill('SIGTERM'), 60_000)
-  const over = await Promise.race([ready, ended])
-  clearTimeout(patience)
-  if (over) throw new Failed('gatewright was not ready within 60 s, or ended: see above')
-  return ended
+  return { ready, ended }
 }
 
 async function stop(child, ended) {

@@ -127,7 +127,8 @@ export class Proxy {
   }
 
   #heard(line: string): void {
-    toLog(this.#options.log, line)
+    // What it says while it is made to stop is no news.
+    if (this.#goesOn()) toLog(this.#options.log, line)
     this.#lastLines.push(line)
     if (this.#lastLines.length > 20) this.#lastLines.shift()
   }
