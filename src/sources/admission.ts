@@ -63,10 +63,9 @@ const allowed: Decision = { verdict: { allowed: true } }
  * rests on other objects is a warning. Kinds that are not in the table and subresources are none of its business.
  */
 export function decideAdmission(request: AdmissionRequest, options: AdmissionOptions): Decision {
-  const { kind, operation, subResource = '' } = request
-  const apiVersion = kind.group === '' ? kind.version : `${kind.group}/${kind.version}`
-  const row = kindOf({ apiVersion, kind: kind.kind })
-  if (row === undefined || subResource !== '' || operation === 'CONNECT') return allowed
+  const { operation } = request
+  const row = rowOf(request)
+  if (row === undefined || operation === 'CONNECT') return allowed
   if (operation === 'DELETE') return withHint(allowed.verdict, request, row, request.oldObject)
   const { object, problems } = checkObject(request.object, options.check, {
     ...(operation === 'UPDATE' && isKubeObject(request.oldObject) && { oldObject: request.oldObject }),
@@ -79,6 +78,11 @@ export function decideAdmission(request: AdmissionRequest, options: AdmissionOpt
   ]
   const verdict = warnings.length === 0 ? allowed.verdict : { allowed: true, warnings }
   return withHint(verdict, request, row, object)
+}
+
+function rowOf({ kind: { group, version, kind }, subResource = '' }: AdmissionRequest): KindRow | undefined {
+  if (subResource !== '') return undefined
+  return kindOf({ apiVersion: group === '' ? version : `${group}/${version}`, kind })
 }
 
 /** The API server has dropped the fields that its schema does not know; those that ours does not know may be new. */
@@ -116,8 +120,8 @@ function keyOf(
 }
 
 function denial(request: AdmissionRequest, row: KindRow, errors: readonly Problem[]): AdmissionVerdict {
-  const metadata = isKubeObject(request.object) ? request.object.metadata : undefined
-  const name = metadata?.name ?? request.name ?? ''
+  const name =
+    request.name ?? (isKubeObject(request.object) ? textOf({ ...request.object.metadata }, 'name') : '') ?? ''
   const [only, ...others] = errors.map(line)
   const why = others.length === 0 ? (only ?? 'it has no name') : `[${[only, ...others].join(', ')}]`
   const kind = row.group === '' ? row.kind : `${row.kind}.${row.group}`

@@ -20,3 +20,5 @@ export type {
 export { decideAdmission, reviewAdmission } from './admission.js'
 export type { CrossCheck } from './references.js'
 export { crossChecks } from './references.js'
+export type { ReadBackOptions } from './read-back.js'
+export { readHintsBack } from './read-back.js'
