@@ -5,7 +5,7 @@ import { decode, typeUrls } from './envoy/index.js'
 import type { Loop } from './loop.js'
 import { topologyText } from './offline.js'
 import type { Readiness, ServerContext, TopologyReader } from './server/index.js'
-import type { Directory } from './sources/index.js'
+import { decideAdmission, type Directory, type Relay } from './sources/index.js'
 import type { Reporter } from './status/index.js'
 import type { Store } from './store/index.js'
 import type { XdsServer } from './xds/index.js'
@@ -16,6 +16,7 @@ export interface AnswerParts {
   readonly xds: XdsServer
   readonly reporter: Reporter
   readonly directory: Directory
+  readonly relay: Relay
   readonly loop: Loop
   readonly log: Log
   readonly metrics: Metrics
@@ -25,15 +26,11 @@ export interface AnswerParts {
 export const version = (createRequire(import.meta.url)('../package.json') as { version: string }).version
 
 /** What the server may ask, answered by the parts of a running control plane. */
-export function answersFor(
-  parts: AnswerParts,
-  webhooks: Pick<ServerContext, 'admit' | 'receive'>,
-): ServerContext {
-  const { store, derivation, xds, reporter, directory, loop, log, metrics } = parts
+export function answersFor(parts: AnswerParts): ServerContext {
+  const { store, derivation, xds, reporter, directory, relay, loop, log, metrics } = parts
   let readings = 0
   directory.subscribe(() => readings++)
   return {
-    ...webhooks,
     version,
     log,
     metrics,
@@ -44,6 +41,9 @@ export function answersFor(
     problems: () => directory.problems(),
     topology: topologyReader(derivation),
     xds: { ...xds, describe: resource => decode(typeUrls[resource.type], resource.bytes) },
+    // What was admitted is no fact yet: without an API server there is nobody to read it back from.
+    admit: request => decideAdmission(request, { snapshot: store.snapshot() }).verdict,
+    receive: messages => relay.receive(messages),
     async reconcile() {
       const { accepted, stale, duplicate } = await directory.rescan()
       const bad = directory.problems().filter(({ severity }) => severity === 'error')

@@ -44,11 +44,24 @@ export function createLoop(parts: LoopParts): Loop {
   let endedAt = 0
   let turn: Promise<void> = Promise.resolve()
 
-  const publish = () => {
-    published ||= parts.complete()
+  const publish = (first = false) => {
+    published ||= first
     if (published) publisher.publish()
     reporter.report()
     for (const listener of listeners) listener()
+  }
+  // What the store held at the call is derived when the turn under way has ended, and the one that follows it.
+  const settled = async () => {
+    for (let turns = 0; turns < 2; turns++) {
+      await turn
+      await new Promise(resolve => setImmediate(resolve))
+    }
+    await turn
+  }
+  const release = async () => {
+    if (published || !parts.complete()) return
+    await settled()
+    if (!busy && parts.complete()) publish(true)
   }
   const derive = async ({ updates }: Notice) => {
     busy = true
@@ -57,6 +70,7 @@ export function createLoop(parts: LoopParts): Loop {
     try {
       await derivation.takeSliced(updates)
       publish()
+      void release()
     } catch (error) {
       log.error({ error }, 'a bug: this change was not derived; the state before it is served')
     }
@@ -66,19 +80,11 @@ export function createLoop(parts: LoopParts): Loop {
   }
   const undo = store.subscribe(notice => (turn = derive(notice)))
   return {
-    release() {
-      if (!published && !busy) publish()
-    },
+    release: () => void release(),
     get published() {
       return published
     },
-    async settled() {
-      for (let seen: Promise<void> | undefined; seen !== turn;) {
-        seen = turn
-        await seen
-        await new Promise(resolve => setImmediate(resolve))
-      }
-    },
+    settled,
     subscribe(listener) {
       listeners.add(listener)
       return () => void listeners.delete(listener)

@@ -4,17 +4,15 @@ import { answersFor } from './answers.js'
 import { createMetrics, systemClock } from './core/index.js'
 import { createDerivation } from './derivation.js'
 import { bootstrap } from './envoy/index.js'
-import { createLoop, type Loop } from './loop.js'
+import { createLoop } from './loop.js'
 import { startProxies, type Proxies } from './provision/index.js'
 import { createServer } from './server/index.js'
-import { watchDirectory } from './sources/index.js'
+import { createRelay, watchDirectory } from './sources/index.js'
 import { servedBy } from './served.js'
 import { createReporter } from './status/index.js'
 import { createStore } from './store/index.js'
 
 export { load, translate } from './offline.js'
-
-const webhooks = { admit: () => ({ allowed: true }), receive: () => ({ accepted: 0, stale: 0, duplicate: 0, rejected: [] }) } // TEMPORARY
 
 /**
  * The sentence of the system: a directory and webhooks fill the store; what follows from it is derived, published to
@@ -59,7 +57,9 @@ async function started(options: StartOptions, closing: Closing): Promise<Running
   const loop = createLoop({ store, derivation, publisher, reporter, complete, log, metrics })
   closing.add(() => loop.close())
 
-  const answers = answersFor({ store, derivation, xds, reporter, directory, loop, log, metrics }, webhooks)
+  const relay = createRelay({ store, clock, log, metrics })
+  closing.add(() => relay.close())
+  const answers = answersFor({ store, derivation, xds, reporter, directory, relay, loop, log, metrics })
   const server = await createServer(answers)
   closing.add(() => server.close())
   const http = await server.listen(options.http)

@@ -137,145 +137,154 @@ function servedSerial(port: number): Promise<string> {
   })
 }
 
-let world: World
-t.before(async () => (world = await startWorld()))
-t.after(() => world.stop())
+t.test('a real Envoy under load', async t => {
+  const world = await startWorld()
+  t.after(() => world.stop())
 
-t.test(
-  `edits every 200 ms for ${seconds} s beside ${others} routes lose and misroute no request`,
-  async t => {
-    const { folder, plane, tlsPort } = world
-    const shapes = new Map<string, Shape>(
-      hosts.map(host => [host, { a: 'a1', b: 'b1', swapped: false, header: 0 }]),
-    )
-    const edits: ((shape: Shape) => Shape)[] = [
-      shape => ({ ...shape, a: shape.a === 'a1' ? 'a2' : 'a1' }),
-      shape => ({ ...shape, header: shape.header + 1 }),
-      shape => ({ ...shape, swapped: !shape.swapped }),
-      shape => ({ ...shape, b: shape.b === 'b1' ? 'b2' : 'b1' }),
-    ]
-    const before = await plane.envoyStats('^listener_manager')
-    const firstSerial = await servedSerial(tlsPort)
-    const load = new Load().start(shots(world))
-    const end = Date.now() + seconds * 1000
-    let edited = 0
-    for (; Date.now() < end; edited++) {
-      const host = hosts[edited % hosts.length] as string
-      const edit = edits[Math.floor(edited / hosts.length) % edits.length] as (shape: Shape) => Shape
-      const shape = edit(shapes.get(host) as Shape)
-      shapes.set(host, shape)
-      folder.write(`${host}.yaml`, shaped(host, shape))
-      if (edited % 25 === 24) folder.write('cert.yaml', tlsSecret('cert', keyPair('secure.test')))
-      await new Promise(resolve => setTimeout(resolve, 200))
-    }
-    for (const host of hosts) {
-      const { a, header } = shapes.get(host) as Shape
+  await t.test(
+    `edits every 200 ms for ${seconds} s beside ${others} routes lose and misroute no request`,
+    async t => {
+      const { folder, plane, tlsPort } = world
+      const shapes = new Map<string, Shape>(
+        hosts.map(host => [host, { a: 'a1', b: 'b1', swapped: false, header: 0 }]),
+      )
+      const edits: ((shape: Shape) => Shape)[] = [
+        shape => ({ ...shape, a: shape.a === 'a1' ? 'a2' : 'a1' }),
+        shape => ({ ...shape, header: shape.header + 1 }),
+        shape => ({ ...shape, swapped: !shape.swapped }),
+        shape => ({ ...shape, b: shape.b === 'b1' ? 'b2' : 'b1' }),
+      ]
+      const before = await plane.envoyStats('^listener_manager')
+      const firstSerial = await servedSerial(tlsPort)
+      const load = new Load().start(shots(world))
+      const end = Date.now() + seconds * 1000
+      let edited = 0
+      for (; Date.now() < end; edited++) {
+        const host = hosts[edited % hosts.length] as string
+        const edit = edits[Math.floor(edited / hosts.length) % edits.length] as (shape: Shape) => Shape
+        const shape = edit(shapes.get(host) as Shape)
+        shapes.set(host, shape)
+        folder.write(`${host}.yaml`, shaped(host, shape))
+        if (edited % 25 === 24) folder.write('cert.yaml', tlsSecret('cert', keyPair('secure.test')))
+        await new Promise(resolve => setTimeout(resolve, 200))
+      }
+      for (const host of hosts) {
+        const { a, header } = shapes.get(host) as Shape
+        await eventually(
+          () => send({ port: world.port, host, path: '/a/x' }),
+          answer => answer.body === a && answer.headers['x-edit'] === String(header),
+        )
+      }
       await eventually(
-        () => send({ port: world.port, host, path: '/a/x' }),
-        answer => answer.body === a && answer.headers['x-edit'] === String(header),
+        () => servedSerial(tlsPort),
+        serial => serial !== firstSerial,
       )
+      const report = await load.stop()
+      t.comment(`${edited} edits, ${report.sent} requests`)
+      t.ok(report.sent > 1000, 'there was a load')
+      t.strictSame(report.failed, {}, 'no request failed')
+      t.strictSame(report.misrouted, {}, 'no request was misrouted')
+      const after = await plane.envoyStats('^listener_manager')
+      t.equal(
+        after['listener_manager.listener_modified'],
+        before['listener_manager.listener_modified'],
+        'no edit touched a listener',
+      )
+      t.equal(after['listener_manager.lds.update_rejected'], 0)
+    },
+  )
+
+  await t.test('a WebSocket and a gRPC stream live through 100 edits of the routes', async t => {
+    const { folder, port } = world
+    const socket = new WebSocket(`ws://127.0.0.1:${port}/`, { headers: { host: 'ws.test' } })
+    const answers: string[] = []
+    socket.on('message', data => answers.push((data as Buffer).toString()))
+    let socketClosed = false
+    socket.on('close', () => (socketClosed = true))
+    await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject))
+    const client = new grpc.Client(`127.0.0.1:${port}`, grpc.credentials.createInsecure(), {
+      'grpc.default_authority': 'grpc.test',
+    })
+    const stream = client.makeBidiStreamRequest(
+      echoMethod.path,
+      echoMethod.requestSerialize,
+      echoMethod.responseDeserialize,
+    )
+    const echoed: string[] = []
+    let streamError: unknown
+    stream.on('data', (bytes: Buffer) => echoed.push(bytes.toString()))
+    stream.on('error', error => (streamError = error))
+    for (let edit = 0; edit < 100; edit++) {
+      const name = edit % 2 === 0 ? 'ws' : 'grpc'
+      const filters = [
+        {
+          type: 'RequestHeaderModifier',
+          requestHeaderModifier: { set: [{ name: 'x-edit', value: String(edit) }] },
+        },
+      ]
+      folder.write(
+        'streams.yaml',
+        httpRoute('ws', ['ws.test'], {
+          prefix: '/',
+          to: [{ name: 'ws' }],
+          ...(name === 'ws' && { filters }),
+        }),
+        httpRoute('grpc', ['grpc.test'], {
+          prefix: '/',
+          to: [{ name: 'grpc' }],
+          ...(name === 'grpc' && { filters }),
+        }),
+      )
+      await new Promise(resolve => setTimeout(resolve, 60))
+      socket.send(`ws ${edit}`)
+      stream.write(Buffer.from(`grpc ${edit}`))
     }
     await eventually(
-      () => servedSerial(tlsPort),
-      serial => serial !== firstSerial,
+      () => [answers.length, echoed.length],
+      ([a, b]) => a === 100 && b === 100,
     )
-    const report = await load.stop()
-    t.comment(`${edited} edits, ${report.sent} requests`)
-    t.ok(report.sent > 1000, 'there was a load')
-    t.strictSame(report.failed, {}, 'no request failed')
-    t.strictSame(report.misrouted, {}, 'no request was misrouted')
-    const after = await plane.envoyStats('^listener_manager')
-    t.equal(
-      after['listener_manager.listener_modified'],
-      before['listener_manager.listener_modified'],
-      'no edit touched a listener',
-    )
-    t.equal(after['listener_manager.lds.update_rejected'], 0)
-  },
-)
-
-t.test('a WebSocket and a gRPC stream live through 100 edits of the routes', async t => {
-  const { folder, port } = world
-  const socket = new WebSocket(`ws://127.0.0.1:${port}/`, { headers: { host: 'ws.test' } })
-  const answers: string[] = []
-  socket.on('message', data => answers.push((data as Buffer).toString()))
-  let socketClosed = false
-  socket.on('close', () => (socketClosed = true))
-  await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject))
-  const client = new grpc.Client(`127.0.0.1:${port}`, grpc.credentials.createInsecure(), {
-    'grpc.default_authority': 'grpc.test',
+    t.equal(answers.at(-1), 'ws 99')
+    t.equal(echoed.at(-1), 'grpc 99')
+    t.notOk(socketClosed)
+    t.equal(streamError, undefined)
+    socket.terminate()
+    stream.cancel()
+    client.close()
   })
-  const stream = client.makeBidiStreamRequest(
-    echoMethod.path,
-    echoMethod.requestSerialize,
-    echoMethod.responseDeserialize,
-  )
-  const echoed: string[] = []
-  let streamError: unknown
-  stream.on('data', (bytes: Buffer) => echoed.push(bytes.toString()))
-  stream.on('error', error => (streamError = error))
-  for (let edit = 0; edit < 100; edit++) {
-    const name = edit % 2 === 0 ? 'ws' : 'grpc'
-    const filters = [
-      {
-        type: 'RequestHeaderModifier',
-        requestHeaderModifier: { set: [{ name: 'x-edit', value: String(edit) }] },
-      },
-    ]
-    folder.write(
-      'streams.yaml',
-      httpRoute('ws', ['ws.test'], { prefix: '/', to: [{ name: 'ws' }], ...(name === 'ws' && { filters }) }),
-      httpRoute('grpc', ['grpc.test'], {
-        prefix: '/',
-        to: [{ name: 'grpc' }],
-        ...(name === 'grpc' && { filters }),
-      }),
-    )
-    await new Promise(resolve => setTimeout(resolve, 60))
-    socket.send(`ws ${edit}`)
-    stream.write(Buffer.from(`grpc ${edit}`))
-  }
-  await eventually(
-    () => [answers.length, echoed.length],
-    ([a, b]) => a === 100 && b === 100,
-  )
-  t.equal(answers.at(-1), 'ws 99')
-  t.equal(echoed.at(-1), 'grpc 99')
-  t.notOk(socketClosed)
-  t.equal(streamError, undefined)
-  socket.terminate()
-  stream.cancel()
-  client.close()
-})
 
-t.test(
-  'the control plane is killed and started again: no request fails, and an unchanged proxy is sent nothing',
-  async t => {
-    const { plane, folder, port } = world
-    const updates = () =>
-      plane.envoyStats(
-        '(lds|cds)\\.update_(success|attempt)$|rds\\..*update_success|warming|control_plane.connected_state',
+  await t.test(
+    'the control plane is killed and started again: no request fails, and an unchanged proxy is sent nothing',
+    async t => {
+      const { plane, folder, port } = world
+      const updates = () =>
+        plane.envoyStats(
+          '(lds|cds)\\.update_(success|attempt)$|rds\\..*update_success|warming|control_plane.connected_state',
+        )
+      const settled = await eventually(updates, stats => stats['control_plane.connected_state'] === 1)
+      const envoyBefore = await plane.json<{ clients: { node: string }[] }>('/v1/xds/clients')
+      t.equal(envoyBefore.clients.length, 1)
+      const load = new Load().start(shots(world))
+      await plane.kill()
+      await eventually(updates, stats => stats['control_plane.connected_state'] === 0)
+      await plane.restart()
+      await eventually(updates, stats => stats['control_plane.connected_state'] === 1, 30_000)
+      await new Promise(resolve => setTimeout(resolve, 2000))
+      const after = await updates()
+      for (const type of ['cluster_manager.cds', 'listener_manager.lds'])
+        t.equal(
+          after[`${type}.update_success`],
+          settled[`${type}.update_success`],
+          `${type}: nothing was sent`,
+        )
+      folder.write('h0.test.yaml', shaped('h0.test', { a: 'a2', b: 'b2', swapped: false, header: 777 }))
+      await eventually(
+        () => send({ port, host: 'h0.test', path: '/a' }),
+        answer => answer.headers['x-edit'] === '777',
       )
-    const settled = await eventually(updates, stats => stats['control_plane.connected_state'] === 1)
-    const envoyBefore = await plane.json<{ clients: { node: string }[] }>('/v1/xds/clients')
-    t.equal(envoyBefore.clients.length, 1)
-    const load = new Load().start(shots(world))
-    await plane.kill()
-    await eventually(updates, stats => stats['control_plane.connected_state'] === 0)
-    await plane.restart()
-    await eventually(updates, stats => stats['control_plane.connected_state'] === 1, 30_000)
-    await new Promise(resolve => setTimeout(resolve, 2000))
-    const after = await updates()
-    for (const type of ['cluster_manager.cds', 'listener_manager.lds'])
-      t.equal(after[`${type}.update_success`], settled[`${type}.update_success`], `${type}: nothing was sent`)
-    folder.write('h0.test.yaml', shaped('h0.test', { a: 'a2', b: 'b2', swapped: false, header: 777 }))
-    await eventually(
-      () => send({ port, host: 'h0.test', path: '/a' }),
-      answer => answer.headers['x-edit'] === '777',
-    )
-    const report = await load.stop()
-    t.comment(`${report.sent} requests`)
-    t.strictSame(report.failed, {}, 'no request failed')
-    t.strictSame(report.misrouted, {}, 'no request was misrouted')
-  },
-)
+      const report = await load.stop()
+      t.comment(`${report.sent} requests`)
+      t.strictSame(report.failed, {}, 'no request failed')
+      t.strictSame(report.misrouted, {}, 'no request was misrouted')
+    },
+  )
+})
