@@ -5,6 +5,7 @@ import { locatorOf } from '../core/index.js'
 import { pathSegments } from '../kinds/index.js'
 import type { Check } from './check.js'
 import { checkObject } from './check.js'
+import { isFields } from './message.js'
 import { Positions } from './positions.js'
 
 /** An object and where it begins. */
@@ -158,9 +159,6 @@ function unfolded(value: Value): readonly Value[] {
     return unfolded({ ...value, way: [...value.way, 'items', position], data: whole })
   })
 }
-
-const isFields = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 interface ListOfObjects {
   readonly apiVersion: string

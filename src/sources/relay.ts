@@ -1,6 +1,7 @@
 import type { Clock, KindId, Locator, Log, Metrics } from '../core/index.js'
 import { silentLog, systemClock } from '../core/index.js'
 import type { Applied, Store, StoreEvent } from '../store/index.js'
+import { applySliced } from './apply.js'
 import type { Check } from './check.js'
 import { checkList } from './checked-list.js'
 import { deleteOf, upsertOf } from './facts.js'
@@ -66,7 +67,7 @@ export function createRelay(options: RelayOptions): Relay {
   const deliver = async (messages: readonly unknown[]): Promise<Received> => {
     const delivery = new Delivery(options, syncs)
     for (const [index, message] of messages.entries()) await delivery.take(message, index)
-    const received = delivery.end()
+    const received = await delivery.end()
     for (const result of ['accepted', 'stale', 'duplicate'] as const)
       counter?.inc({ result }, received[result])
     counter?.inc({ result: 'rejected' }, received.rejected.length)
@@ -83,7 +84,7 @@ export function createRelay(options: RelayOptions): Relay {
   }
 }
 
-/** One call: facts in a row are one transaction, each SYNC is one of its own. */
+/** One call: facts in a row are one transaction (a thousand each where they are many), each SYNC is one of its own. */
 class Delivery {
   readonly #options: RelayOptions
   readonly #syncs: SyncAssembly
@@ -121,8 +122,8 @@ class Delivery {
     }
   }
 
-  end(): Received {
-    this.#flush()
+  async end(): Promise<Received> {
+    await this.#flush()
     return { ...this.#counts, rejected: this.#rejected }
   }
 
@@ -148,7 +149,7 @@ class Delivery {
   }
 
   async #takeSync(fields: Fields, index: number): Promise<void> {
-    this.#flush()
+    await this.#flush()
     const sync = this.#syncs.take(fields)
     if (sync === 'waiting') return
     if (sync === 'duplicate') this.#counts.duplicate++
@@ -160,8 +161,8 @@ class Delivery {
     }
   }
 
-  #flush(): void {
-    if (this.#facts.length > 0) this.#count(this.#options.store.apply(this.#facts))
+  async #flush(): Promise<void> {
+    if (this.#facts.length > 0) this.#count(await applySliced(this.#options.store, this.#facts))
     this.#facts = []
   }
 
