@@ -118,11 +118,6 @@ export function child(folder: RelativePath, name: string): RelativePath {
   return folder === '' ? name : `${folder}/${name}`
 }
 
-/** The folder of a path; `''` for what stands in the root. */
-export function folderOf(path: RelativePath): RelativePath {
-  return path.slice(0, Math.max(path.lastIndexOf('/'), 0))
-}
-
 /** Inode numbers are given again to the next who asks; the time of birth tells them apart. */
 export function identity({ dev, ino, birthtimeNs }: BigIntStats): string {
   return `${dev}:${ino}:${birthtimeNs}`
