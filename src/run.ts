@@ -65,11 +65,14 @@ async function started(options: StartOptions, closing: Closing): Promise<Running
   const http = await server.listen(options.http)
 
   if (options.envoy) {
-    const { path, admin, concurrency, stateDirectory } = options.envoy
+    const { path, admin, concurrency, stateDirectory, dns } = options.envoy
     const proxies = await startProxies({
       ...{ envoy: path, admin, concurrency, directory: stateDirectory, clock, log },
       bootstrap: (gateway, adminAddress) =>
-        bootstrap({ node: { id: gateway, cluster: gateway }, xdsAddress, adminAddress }),
+        bootstrap({
+          ...{ node: { id: gateway, cluster: gateway }, xdsAddress, adminAddress },
+          ...(dns !== undefined && { dns }),
+        }),
     })
     local.proxies = proxies
     closing.add(() => proxies.close())

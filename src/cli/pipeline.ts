@@ -77,6 +77,8 @@ export interface StartOptions {
     readonly admin: string
     /** Worker threads of each Envoy. */
     readonly concurrency: number
+    /** `ip:port` of the DNS server that Envoys ask; default: this machine's. */
+    readonly dns?: string
     /** Where pid, bootstrap and output of each Envoy are kept; one directory for one `directory` above. */
     readonly stateDirectory: string
   }

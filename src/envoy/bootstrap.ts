@@ -18,6 +18,8 @@ export interface BootstrapOptions {
   readonly adminAddress: string
   /** Default `delta`. */
   readonly protocol?: 'delta' | 'sotw'
+  /** `ip:port` of the DNS server to ask; default: the machine's. */
+  readonly dns?: string
 }
 
 const XDS_CLUSTER = 'gatewright'
@@ -27,13 +29,22 @@ const XDS_CLUSTER = 'gatewright'
  * stream. Until the control plane has said what it serves, the proxy is not live.
  */
 export function bootstrap(options: BootstrapOptions): Bootstrap {
-  const { node, xdsAddress, adminAddress, protocol = 'delta' } = options
+  const { node, xdsAddress, adminAddress, protocol = 'delta', dns } = options
   return {
     ...common,
     node: { id: node.id, cluster: node.cluster },
     admin: { address: parseAddress(adminAddress) },
     dynamic_resources: { ads_config: adsConfig(protocol), lds_config: adsAwaited, cds_config: adsAwaited },
     static_resources: { clusters: [xdsCluster(xdsAddress)] },
+    ...(dns !== undefined && { typed_dns_resolver_config: resolver(dns) }),
+  }
+}
+
+function resolver(address: string): NonNullable<Bootstrap['typed_dns_resolver_config']> {
+  const type = 'envoy.extensions.network.dns_resolver.cares.v3.CaresDnsResolverConfig'
+  return {
+    name: 'envoy.network.dns_resolver.cares',
+    typed_config: { '@type': `type.googleapis.com/${type}`, resolvers: [parseAddress(address)] },
   }
 }
 

@@ -12,18 +12,20 @@ const main = new URL('../../src/cli/main.ts', import.meta.url).pathname
 export class ControlPlane {
   readonly #state = mkdtempSync(join(tmpdir(), 'gatewright-state-'))
   readonly #directory: string
+  readonly #flags: readonly string[]
   readonly #ports: { readonly http: number; readonly xds: number; readonly admin: number }
   #child: ChildProcess | undefined
   output = ''
 
-  private constructor(directory: string, ports: ControlPlane['ports']) {
+  private constructor(directory: string, ports: ControlPlane['ports'], flags: readonly string[]) {
     this.#directory = directory
+    this.#flags = flags
     this.#ports = ports
   }
 
-  static async start(directory: string): Promise<ControlPlane> {
+  static async start(directory: string, ...flags: readonly string[]): Promise<ControlPlane> {
     const ports = { http: await freePort(), xds: await freePort(), admin: await freePort() }
-    const plane = new ControlPlane(directory, ports)
+    const plane = new ControlPlane(directory, ports, flags)
     await plane.restart()
     return plane
   }
@@ -41,10 +43,14 @@ export class ControlPlane {
     const flags = Object.entries({ http, xds, 'envoy-admin': admin }).map(
       ([name, port]) => `--${name}=127.0.0.1:${port}`,
     )
-    const child = spawn(process.execPath, ['--import', 'tsx', main, 'up', this.#directory, ...flags], {
-      env: { ...process.env, GATEWRIGHT_STATE: this.#state },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    })
+    const child = spawn(
+      process.execPath,
+      ['--import', 'tsx', main, 'up', this.#directory, ...flags, ...this.#flags],
+      {
+        env: { ...process.env, GATEWRIGHT_STATE: this.#state },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      },
+    )
     this.#child = child
     child.stdout.on('data', (text: Buffer) => (this.output += text.toString()))
     child.stderr.on('data', (text: Buffer) => (this.output += text.toString()))

@@ -25,6 +25,7 @@ interface ServeOptions {
 interface UpOptions extends ServeOptions {
   readonly envoyAdmin: string
   readonly concurrency: number
+  readonly dns?: string
 }
 
 export const addUp: AddCommand = (program, context, done) => {
@@ -35,6 +36,7 @@ export const addUp: AddCommand = (program, context, done) => {
   sharedOptions(command)
     .addOption(address('--envoy-admin', "admin page of the first Gateway's Envoy", '127.0.0.1:15020'))
     .option('--concurrency <threads>', 'worker threads of each Envoy', positive, 2)
+    .addOption(address('--dns', "resolver for the hosts of Backends, instead of this machine's"))
     .addOption(listenerAddress('127.0.0.1'))
     .addHelpText(
       'after',
@@ -46,6 +48,7 @@ export const addUp: AddCommand = (program, context, done) => {
         path: await findEnvoy(terminal.environment),
         admin: options.envoyAdmin,
         concurrency: options.concurrency,
+        ...(options.dns !== undefined && { dns: options.dns }),
         stateDirectory: await stateDirectory(directory, terminal),
       }
       done(await serve(context, { ...startOptions(directory, options, terminal), envoy }))
@@ -80,14 +83,13 @@ function sharedOptions(command: Command): Command {
 const listenerAddress = (preset: string) =>
   new Option('--listener-address <ip>', 'where the listeners of Gateways are bound').default(preset)
 
-function address(flag: string, what: string, preset: string): Option {
-  return new Option(`${flag} <host:port>`, `${what}; port 0 = any free one, printed`)
-    .default(preset)
-    .argParser(text => {
-      const port = Number(/^(?:\[[^\]]+\]|[^:[\]]+):(\d{1,5})$/.exec(text)?.[1] ?? NaN)
-      if (port >= 0 && port <= 65535) return text
-      throw new InvalidArgumentError('wanted is host:port, for example 127.0.0.1:0.')
-    })
+function address(flag: string, what: string, preset?: string): Option {
+  const note = preset === undefined ? '' : '; port 0 = any free one, printed'
+  return new Option(`${flag} <host:port>`, `${what}${note}`).default(preset).argParser(text => {
+    const port = Number(/^(?:\[[^\]]+\]|[^:[\]]+):(\d{1,5})$/.exec(text)?.[1] ?? NaN)
+    if (port >= 0 && port <= 65535) return text
+    throw new InvalidArgumentError('wanted is host:port, for example 127.0.0.1:0.')
+  })
 }
 
 function positive(text: string): number {
