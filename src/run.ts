@@ -1,7 +1,7 @@
 import { createXds, createPublisher } from './xds/index.js'
 import type { Running, StartOptions } from './cli/index.js'
 import { answersFor } from './answers.js'
-import { createMetrics, systemClock } from './core/index.js'
+import { createMetrics, systemClock, type Locator } from './core/index.js'
 import { createDerivation } from './derivation.js'
 import { bootstrap } from './envoy/index.js'
 import { createLoop } from './loop.js'
@@ -65,19 +65,10 @@ async function started(options: StartOptions, closing: Closing): Promise<Running
   const http = await server.listen(options.http)
 
   if (options.envoy) {
-    const { path, admin, concurrency, stateDirectory, dns } = options.envoy
-    const proxies = await startProxies({
-      ...{ envoy: path, admin, concurrency, directory: stateDirectory, clock, log },
-      bootstrap: (gateway, adminAddress) =>
-        bootstrap({
-          ...{ node: { id: gateway, cluster: gateway }, xdsAddress, adminAddress },
-          ...(dns !== undefined && { dns }),
-        }),
-    })
+    const proxies = await startProxies({ ...proxiesOptions(options.envoy, xdsAddress), clock, log })
     local.proxies = proxies
     closing.add(() => proxies.close())
-    const want = () => loop.published && proxies.want([...references.gateways.keys()])
-    closing.add(loop.subscribe(want))
+    closing.add(loop.subscribe(() => loop.published && proxies.want([...references.gateways.keys()])))
   }
   closing.add(directory.subscribe(() => loop.release()))
   await directory.ready
@@ -92,6 +83,19 @@ async function started(options: StartOptions, closing: Closing): Promise<Running
     problems: () => directory.problems(),
     gateways: () => served.gateways(),
     close: () => closing.close(),
+  }
+}
+
+/** Envoys of this machine, that ask the xDS server at `xdsAddress` for their own Gateway's resources. */
+function proxiesOptions(envoy: NonNullable<StartOptions['envoy']>, xdsAddress: string) {
+  const { path, admin, concurrency, stateDirectory, dns } = envoy
+  return {
+    ...{ envoy: path, admin, concurrency, directory: stateDirectory },
+    bootstrap: (gateway: Locator, adminAddress: string) =>
+      bootstrap({
+        ...{ node: { id: gateway, cluster: gateway }, xdsAddress, adminAddress },
+        ...(dns !== undefined && { dns }),
+      }),
   }
 }
 

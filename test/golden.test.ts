@@ -64,10 +64,11 @@ t.test('a real Envoy accepts every golden', async t => {
       for (const [gateway, resources] of placedOf(objects)) {
         const file = join(folder, `${name}-${gateway.replace(/\W/g, '_')}.json`)
         writeFileSync(file, JSON.stringify(staticBootstrap(resources)))
-        const said = await run(envoy, ['--mode', 'validate', '--log-level', 'error', '-c', file]).catch(
-          (error: { stderr: string }) => error.stderr,
+        const said = await run(envoy, ['--mode', 'validate', '--log-level', 'error', '-c', file]).then(
+          () => 'accepted',
+          (error: unknown) => (error as { stderr: string }).stderr,
         )
-        t.ok(typeof said === 'object', `${name}: ${gateway}`, typeof said === 'string' ? { said } : {})
+        t.equal(said, 'accepted', `${name}: ${gateway}`)
       }
     }
   }
