@@ -1,6 +1,7 @@
 /**
  * The world that the benches share: 1 class, 10 gateways of 10 listeners each, N routes of 2 rules (each names its
- * listener), N services of 1 port, and on request N endpoint slices, N/10 policies and a host per route.
+ * listener), N services of 1 port, and on request N endpoint slices, N/10 policies, a host per route, or all of them
+ * on one listener.
  * All objects are as defaulting leaves them, in one namespace.
  */
 import type { KubeObject } from '../src/core/index.js'
@@ -13,6 +14,7 @@ import type {
   HTTPRouteRule,
   Service,
 } from '../src/kinds/index.js'
+import type { StoreEvent } from '../src/store/index.js'
 
 export interface WorldOptions {
   readonly namespace?: string
@@ -22,7 +24,12 @@ export interface WorldOptions {
   readonly endpointSlices?: boolean
   /** A policy on every tenth route. */
   readonly policies?: boolean
+  /** One Gateway with one listener takes all routes. */
+  readonly oneListener?: boolean
 }
+
+/** The hard case: every route shares one listener, so that all hosts are in one route table. */
+export const crowded: WorldOptions = { hostnames: true, endpointSlices: true, oneListener: true }
 
 const gatewayApi = 'gateway.networking.k8s.io'
 const gateways = 10
@@ -35,7 +42,7 @@ export function world(n: number, options: WorldOptions = {}): KubeObject[] {
   const numbers = Array.from({ length: n }, (_, i) => i)
   return [
     gatewayClass(),
-    ...Array.from({ length: gateways }, (_, i) => gateway(i, options)),
+    ...Array.from({ length: options.oneListener ? 1 : gateways }, (_, i) => gateway(i, options)),
     ...numbers.map(i => service(i, options)),
     ...(options.endpointSlices ? numbers.map(i => endpointSlice(i, options)) : []),
     ...numbers.map(i => route(i, options)),
@@ -52,7 +59,7 @@ export function gatewayClass(): GatewayClass {
   }
 }
 
-/** Gateway `gw-<i>` with listeners `l-0` to `l-9`, HTTP, on ports 8000 to 8009. */
+/** Gateway `gw-<i>` with listeners `l-0` to `l-9` (or the first of them), HTTP, on ports 8000 to 8009. */
 export function gateway(i: number, options: WorldOptions = {}): Gateway {
   return {
     apiVersion: `${gatewayApi}/v1`,
@@ -60,7 +67,7 @@ export function gateway(i: number, options: WorldOptions = {}): Gateway {
     metadata: metadata(`gw-${i}`, options),
     spec: {
       gatewayClassName: 'bench',
-      listeners: Array.from({ length: listeners }, (_, j) => listener(j)),
+      listeners: Array.from({ length: options.oneListener ? 1 : listeners }, (_, j) => listener(j)),
     },
   }
 }
@@ -76,8 +83,8 @@ function listener(j: number): GatewayListener {
 
 /** HTTPRoute `route-<i>`; `path` is the prefix of its first rule, so that an edit can change it. */
 export function route(i: number, options: WorldOptions = {}, path = '/api'): HTTPRoute {
-  const parent = `gw-${i % gateways}`
-  const sectionName = `l-${Math.floor(i / gateways) % listeners}`
+  const parent = `gw-${options.oneListener ? 0 : i % gateways}`
+  const sectionName = `l-${options.oneListener ? 0 : Math.floor(i / gateways) % listeners}`
   return {
     apiVersion: `${gatewayApi}/v1`,
     kind: 'HTTPRoute',
@@ -136,4 +143,9 @@ export function policy(i: number, options: WorldOptions = {}): KubeObject {
 
 function metadata(name: string, options: WorldOptions): KubeObject['metadata'] {
   return { name, namespace: options.namespace ?? 'bench', generation: 1, creationTimestamp }
+}
+
+/** The objects as facts without versions, as a directory tells them. */
+export function upserts(objects: readonly KubeObject[]): StoreEvent[] {
+  return objects.map(object => ({ type: 'upsert', object }))
 }

@@ -33,15 +33,37 @@ export function repeat(number: number, messages: readonly Part[]): Part {
   return { bytes: joined, version: versionOfParts(messages.map(({ version }) => version)) }
 }
 
-/** The fields of all parts in one message. Nothing is encoded again, and the version comes from the parts' versions. */
+/**
+ * The fields of all parts in one message. Nothing is encoded again, the version comes from the parts' versions, and the
+ * bytes are joined when they are first asked for: while a proxy is busy with a state, those that follow cost nothing.
+ */
 export function concat(parts: readonly Part[]): Part {
+  return new Joined(parts)
+}
+
+class Joined implements Part {
+  readonly version: string
+  readonly #parts: readonly Part[]
+  #bytes: Uint8Array | undefined
+
+  constructor(parts: readonly Part[]) {
+    this.#parts = parts
+    this.version = versionOfParts(parts.map(({ version }) => version))
+  }
+
+  get bytes(): Uint8Array {
+    return (this.#bytes ??= join(this.#parts))
+  }
+}
+
+function join(parts: readonly Part[]): Uint8Array {
   const joined = room(parts.map(({ bytes }) => bytes.length))
   let at = 0
   for (const { bytes } of parts) {
     joined.set(bytes, at)
     at += bytes.length
   }
-  return { bytes: joined, version: versionOfParts(parts.map(({ version }) => version)) }
+  return joined
 }
 
 /** Not zeroed first: every byte is written. */

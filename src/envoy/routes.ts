@@ -61,10 +61,18 @@ function beginsChunk(key: string): boolean {
   return ((hash >>> 16) & 63) === 0
 }
 
-/** A route table: its chunks' bytes one after the other. */
+/** A route table: its chunks' bytes one after the other, joined when they are first asked for. */
 export function routeResource({ name }: RouteTable, chunks: readonly Part[]): Resource {
   const head: RouteConfiguration = { name, ignore_port_in_host_matching: true }
-  return { type: 'route', name, ...concat([partOf(encode(typeUrls.route, head)), ...chunks]) }
+  const joined = concat([partOf(encode(typeUrls.route, head)), ...chunks])
+  return {
+    type: 'route',
+    name,
+    version: joined.version,
+    get bytes() {
+      return joined.bytes
+    },
+  }
 }
 
 function route(rule: Rule): RouteRoute {
