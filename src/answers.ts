@@ -46,6 +46,8 @@ export function answersFor(parts: AnswerParts): ServerContext {
     receive: messages => relay.receive(messages),
     async reconcile() {
       const { accepted, stale, duplicate } = await directory.rescan()
+      await loop.settled()
+      await loop.verify()
       const bad = directory.problems().filter(({ severity }) => severity === 'error')
       const degraded = bad.map(({ place, message }) => ({ source: place?.file ?? 'directory', message }))
       return { accepted, stale, duplicate, degraded }

@@ -30,6 +30,8 @@ export interface Derivation {
   readonly decisions: Decisions
   /** Takes a notice of the store and brings everything up to date. */
   take(updates: readonly Update[]): void
+  /** Derives everything anew, in slices; answers how many resources and statuses were not as held. */
+  verify(): Promise<number>
   /** The same, giving the event loop back in between; readers wait for it to end. */
   takeSliced(updates: readonly Update[]): Promise<void>
 }
@@ -58,6 +60,15 @@ export function createDerivation(options: DerivationOptions = {}): Derivation {
       mirrored.apply(updates)
       topology.apply(updates)
       engine.flush()
+    },
+    async verify() {
+      let differing = 0
+      const count = (changes: readonly unknown[]) => void (differing += changes.length)
+      const undo = [engine.watch(placed, count), engine.watch(model.statuses, count)]
+      engine.doubt()
+      await engine.flushSliced()
+      for (const each of undo) each()
+      return differing
     },
     async takeSliced(updates) {
       mirrored.apply(updates)

@@ -15,81 +15,106 @@ export interface LoopParts {
   readonly metrics: Metrics
 }
 
-/** Store → derivation → proxies and statuses, over and over. */
-export interface Loop {
-  /** Asks again whether the state is complete, and publishes the first time that it is. */
-  release(): void
-  /** False until the first complete state has been published. */
-  readonly published: boolean
-  /** Resolves when everything the store holds now is derived. */
-  settled(): Promise<void>
-  /** Called after each turn. Returns its undo. */
-  subscribe(listener: () => void): () => void
-  close(): void
-}
-
 /** A change while idle is handled at once; while it storms, changes gather for this long (ms). */
 const gatherMs = 20
+const buckets = [0.001, 0.005, 0.02, 0.1, 0.5, 2]
 
-export function createLoop(parts: LoopParts): Loop {
-  const { store, derivation, publisher, reporter, log } = parts
-  const seconds = parts.metrics.histogram(
-    'derive_seconds',
-    'From a notice of the store to what is published.',
-    [0.001, 0.005, 0.02, 0.1, 0.5, 2],
-  )
-  const listeners = new Set<() => void>()
-  let published = false
-  let busy = false
-  let endedAt = 0
-  let turn: Promise<void> = Promise.resolve()
+/** Store → derivation → proxies and statuses, over and over: one turn at a time, each over all that came meanwhile. */
+export class Loop {
+  readonly #parts: LoopParts
+  readonly #listeners = new Set<() => void>()
+  readonly #seconds
+  readonly #drift
+  readonly #undo: () => void
+  #published = false
+  #busy = false
+  #endedAt = 0
+  #turn: Promise<void> = Promise.resolve()
 
-  const publish = (first = false) => {
-    published ||= first
-    if (published) publisher.publish()
-    reporter.report()
-    for (const listener of listeners) listener()
+  constructor(parts: LoopParts) {
+    const { store, metrics } = parts
+    this.#parts = parts
+    this.#seconds = metrics.histogram(
+      'derive_seconds',
+      'From a notice of the store to what follows.',
+      buckets,
+    )
+    this.#drift = metrics.counter('derivation_drift_total', 'Results that were not what the objects come to.')
+    this.#undo = store.subscribe(notice => (this.#turn = this.#derive(notice)))
   }
-  // What the store held at the call is derived when the turn under way has ended, and the one that follows it.
-  const settled = async () => {
+
+  /** False until the first complete state has been published. */
+  get published(): boolean {
+    return this.#published
+  }
+
+  /** Asks again whether the state is complete, and publishes the first time that it is. */
+  release(): void {
+    void this.#release()
+  }
+
+  /** Resolves when everything the store held at the call is derived. */
+  async settled(): Promise<void> {
+    // It is when the turn under way has ended, and the one that follows it.
     for (let turns = 0; turns < 2; turns++) {
-      await turn
+      await this.#turn
       await new Promise(resolve => setImmediate(resolve))
     }
-    await turn
+    await this.#turn
   }
-  const release = async () => {
-    if (published || !parts.complete()) return
-    await settled()
-    if (!busy && parts.complete()) publish(true)
+
+  /**
+   * Derives everything anew, in slices, and answers how many results were not as held: bugs if any, and mended by it.
+   * Leaves it for another time, answering nothing, while changes are being derived.
+   */
+  async verify(): Promise<number | undefined> {
+    if (this.#busy) return undefined
+    const differing = await this.#parts.derivation.verify()
+    if (differing === 0) return 0
+    this.#drift.inc(differing)
+    this.#parts.log.error({ differing }, 'a bug: what was derived had drifted; it is made anew and published')
+    this.#publish()
+    return differing
   }
-  const derive = async ({ updates }: Notice) => {
-    busy = true
-    if (performance.now() - endedAt < gatherMs) await gathered()
-    const done = seconds.startTimer()
+
+  /** Called after each turn. Returns its undo. */
+  subscribe(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => void this.#listeners.delete(listener)
+  }
+
+  close(): void {
+    this.#undo()
+  }
+
+  async #derive({ updates }: Notice): Promise<void> {
+    this.#busy = true
+    if (performance.now() - this.#endedAt < gatherMs) await gathered()
+    const done = this.#seconds.startTimer()
     try {
-      await derivation.takeSliced(updates)
-      publish()
-      void release()
+      await this.#parts.derivation.takeSliced(updates)
+      this.#publish()
+      this.release()
     } catch (error) {
-      log.error({ error }, 'a bug: this change was not derived; the state before it is served')
+      this.#parts.log.error({ error }, 'a bug: this change was not derived; the state before it is served')
     }
     done()
-    busy = false
-    endedAt = performance.now()
+    this.#busy = false
+    this.#endedAt = performance.now()
   }
-  const undo = store.subscribe(notice => (turn = derive(notice)))
-  return {
-    release: () => void release(),
-    get published() {
-      return published
-    },
-    settled,
-    subscribe(listener) {
-      listeners.add(listener)
-      return () => void listeners.delete(listener)
-    },
-    close: undo,
+
+  async #release(): Promise<void> {
+    if (this.#published || !this.#parts.complete()) return
+    await this.settled()
+    if (this.#busy || !this.#parts.complete()) return
+    this.#published = true
+    this.#publish()
+  }
+
+  #publish(): void {
+    if (this.#published) this.#parts.publisher.publish()
+    this.#parts.reporter.report()
+    for (const listener of this.#listeners) listener()
   }
 }
 

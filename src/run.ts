@@ -1,10 +1,10 @@
 import { createXds, createPublisher } from './xds/index.js'
 import type { Running, StartOptions } from './cli/index.js'
 import { answersFor } from './answers.js'
-import { createMetrics, systemClock, type Locator } from './core/index.js'
+import { createMetrics, systemClock, type Clock, type Locator } from './core/index.js'
 import { createDerivation } from './derivation.js'
 import { bootstrap } from './envoy/index.js'
-import { createLoop } from './loop.js'
+import { Loop } from './loop.js'
 import { startProxies, type Proxies } from './provision/index.js'
 import { createServer } from './server/index.js'
 import { createRelay, watchDirectory } from './sources/index.js'
@@ -54,7 +54,7 @@ async function started(options: StartOptions, closing: Closing): Promise<Running
   closing.add(() => directory.close())
   const read = { whole: false }
   const complete = () => read.whole && (options.allowPartial || directory.incomplete().length === 0)
-  const loop = createLoop({ store, derivation, publisher, reporter, complete, log, metrics })
+  const loop = new Loop({ store, derivation, publisher, reporter, complete, log, metrics })
   closing.add(() => loop.close())
 
   const relay = createRelay({ store, clock, log, metrics })
@@ -71,6 +71,7 @@ async function started(options: StartOptions, closing: Closing): Promise<Running
     closing.add(loop.subscribe(() => loop.published && proxies.want([...references.gateways.keys()])))
   }
   closing.add(directory.subscribe(() => loop.release()))
+  closing.add(repeat(clock, reconcileMs, answers.reconcile))
   await directory.ready
   read.whole = true
   loop.release()
@@ -97,6 +98,19 @@ function proxiesOptions(envoy: NonNullable<StartOptions['envoy']>, xdsAddress: s
         ...(dns !== undefined && { dns }),
       }),
   }
+}
+
+/** How often everything is read and derived anew; watching tells of changes, this only of what it missed. */
+const reconcileMs = 600_000
+
+/** Runs `task` every `ms` ± 10 %, never twice at a time. Returns its undo. */
+function repeat(clock: Clock, ms: number, task: () => Promise<unknown>): () => void {
+  let cancel = () => {}
+  const wait = () => {
+    cancel = clock.after(ms * (0.9 + 0.2 * Math.random()), () => void task().then(wait, wait))
+  }
+  wait()
+  return () => cancel()
 }
 
 /** Where a Gateway whose ports are bound to `address` is reached from this machine. */

@@ -112,6 +112,11 @@ export class Mapped<I, O> extends Derived<O> implements Follower<I> {
     this.dirty.add(key)
   }
 
+  override doubt(): void {
+    for (const key of this.#from.keys()) this.dirty.add(key)
+    for (const key of this.keys()) this.dirty.add(key)
+  }
+
   *settle(): Iterable<void> {
     for (const key of this.takeDirty()) {
       const value = this.#from.get(key)
@@ -149,6 +154,11 @@ export class Expanded<I, O> extends Derived<O> implements Follower<I> {
 
   follow(key: string): void {
     this.dirty.add(key)
+  }
+
+  override doubt(): void {
+    for (const key of this.#from.keys()) this.dirty.add(key)
+    for (const parent of this.#given.keys()) this.dirty.add(parent)
   }
 
   /** All removals come before all additions, so that an entry may move from one parent to another. */
@@ -217,6 +227,11 @@ export class Grouped<V, O> extends Derived<O> implements IndexFollower {
     this.dirty.add(value)
   }
 
+  override doubt(): void {
+    for (const value of this.#index.values()) this.dirty.add(value)
+    for (const value of this.keys()) this.dirty.add(value)
+  }
+
   *settle(): Iterable<void> {
     for (const value of this.takeDirty()) {
       if (this.#index.count(value) === 0) {
@@ -249,6 +264,11 @@ export class United<V> extends Keyed<V> implements Follower<V> {
     this.#dirty.add(key)
   }
 
+  override doubt(): void {
+    for (const part of this.#parts) for (const key of part.keys()) this.#dirty.add(key)
+    for (const key of this.keys()) this.#dirty.add(key)
+  }
+
   *settle(): Iterable<void> {
     for (const key of this.#dirty) {
       this.commit(key, this.#parts.find(part => part.has(key))?.get(key))
@@ -272,6 +292,11 @@ export class Rostered<V> extends Keyed<readonly string[]> implements IndexFollow
 
   followValue(value: string, membershipMoved: boolean): void {
     if (membershipMoved) this.#dirty.add(value)
+  }
+
+  override doubt(): void {
+    for (const value of this.#index.values()) this.#dirty.add(value)
+    for (const value of this.keys()) this.#dirty.add(value)
   }
 
   *settle(): Iterable<void> {

@@ -33,6 +33,7 @@ export function createEngine(options: EngineOptions = {}): Engine {
       watchers.add(listener)
       return () => void watchers.delete(listener)
     },
+    doubt: () => graph.forEach(collection => collection.doubt()),
     ...run,
     get flushing() {
       return run.flushing()

@@ -43,6 +43,9 @@ export abstract class Keyed<V> implements Collection<V> {
   /** Takes what came in and works it off; yields after each piece of work, so that a flush can be sliced. */
   abstract settle(): Iterable<void>
 
+  /** Marks every entry for recomputation; a source has nothing to recompute. */
+  doubt(): void {}
+
   /** Sets or (with `undefined`) removes an entry; an equal value stops the wave here. */
   protected commit(key: string, value: V | undefined): void {
     const old = this.#values.get(key)

@@ -93,6 +93,11 @@ export interface Engine {
   roster<V>(name: string, index: Index<V>): Collection<readonly string[]>
   /** Called once per flush that changed `of`, after the whole graph has settled. Returns its undo. */
   watch<V>(of: Collection<V>, listener: (changes: readonly Change<V>[]) => void): () => void
+  /**
+   * Marks every derived entry for recomputation: the next flush changes nothing, unless the upkeep went wrong somewhere,
+   * and then it mends that.
+   */
+  doubt(): void
   /** Brings the whole graph up to date at once. */
   flush(): void
   /**

@@ -231,6 +231,28 @@ t.test('a flush in the middle of a sliced one ends both', async t => {
   await sliced
 })
 
+t.test('a doubt computes everything anew, changes nothing that is right, and mends what is not', t => {
+  const engine = createEngine()
+  const source = engine.source<string>('source')
+  const outside = { suffix: '!' }
+  // Not pure: it reads what the engine cannot see, as a bug would.
+  const shouted = engine.derive('shouted', source, word => word + outside.suffix)
+  const heard: unknown[] = []
+  source.set('a', 'x')
+  engine.flush()
+  engine.watch(shouted, changes => heard.push(...changes))
+  engine.doubt()
+  engine.flush()
+  t.strictSame(heard, [])
+  outside.suffix = '?'
+  engine.flush()
+  t.equal(shouted.get('a'), 'x!', 'nobody noticed')
+  engine.doubt()
+  engine.flush()
+  t.strictSame(heard, [{ key: 'a', old: 'x!', new: 'x?' }])
+  t.end()
+})
+
 interface World {
   readonly engine: Engine
   readonly services: Source<number>
@@ -295,6 +317,10 @@ t.test('incremental equals from scratch, for any sequence of edits and flushes',
         else put(incremental.routes, routes, one[1], one[2])
       }
       incremental.engine.flush()
+      const before = state(incremental)
+      incremental.engine.doubt()
+      incremental.engine.flush()
+      t.strictSame(state(incremental), before)
       const scratch = world()
       for (const [key, value] of [...services].reverse()) scratch.services.set(key, value)
       for (const [key, value] of [...routes].reverse()) scratch.routes.set(key, value)
