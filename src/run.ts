@@ -71,7 +71,7 @@ async function started(options: StartOptions, closing: Closing): Promise<Running
     closing.add(loop.subscribe(() => loop.published && proxies.want([...references.gateways.keys()])))
   }
   closing.add(directory.subscribe(() => loop.release()))
-  closing.add(repeat(clock, reconcileMs, answers.reconcile))
+  closing.add(repeat(clock, reconcileMs, () => answers.reconcile()))
   await directory.ready
   read.whole = true
   loop.release()

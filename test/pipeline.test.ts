@@ -227,6 +227,13 @@ t.test('whatever the files say, the plane is what the objects come to from scrat
     { numRuns: 15, endOnFailure: true },
   )
   t.ok(held.size > 0)
+  await post(plane, '/v1/reconcile', undefined)
+  const metrics = await (await fetch(`${plane.http}/metrics`)).text()
+  t.match(
+    metrics,
+    /^gatewright_derivation_drift_total 0$/m,
+    'derived anew again and again, nothing was otherwise',
+  )
   await plane.close()
   folder.remove()
 })
