@@ -72,6 +72,8 @@ export type Verdict =
 
 /** What a talk is to be told now. */
 export interface Moment {
+  /** What the Gateway has of the type; what is visible besides was removed and lingers. */
+  readonly published: Resources
   readonly generation: number
   readonly now: number
   /** Delta: a response is split so that its resources take no more bytes than this, unless it is a single one. */

@@ -147,7 +147,9 @@ export function sentClusters(view: View, clusters: readonly Resource[]): View {
   if (slow.length === 0) return view
   const arriving = new Map(view.arriving)
   for (const { name, version, edsName, warms } of slow) {
-    arriving.set(name, { version, generation: view.front.generation, edsName, warms: warms === true })
+    // Changed again before it was ready, it still holds up what it held up.
+    const generation = view.arriving.get(name)?.generation ?? view.front.generation
+    arriving.set(name, { version, generation, edsName, warms: warms === true })
   }
   return { ...view, arriving }
 }
@@ -176,9 +178,9 @@ export function settled(
 
 function stillArriving(view: View, progress: Progress): View['arriving'] {
   if (view.arriving.size === 0) return view.arriving
-  const endpoints = view.front.resources.endpoint
+  const endpoints = visible(view, 'endpoint')
   const rest = [...view.arriving].filter(([, { edsName, warms }]) => {
-    return warms || (edsName !== undefined && endpoints.has(edsName) && !progress.asksFor(edsName))
+    return warms || (edsName !== undefined && endpoints?.has(edsName) === true && !progress.asksFor(edsName))
   })
   return rest.length === view.arriving.size ? view.arriving : new Map(rest)
 }
@@ -216,14 +218,17 @@ function whyNotReady(view: View, to: Snapshot, progress: Progress): Impatience |
 
 function expired(view: View, progress: Progress, limits: Limits, now: number): View {
   if (view.lingering.length === 0 && view.forgotten === undefined) return view
-  const left = (generation: number) => isLeft(view, generation, progress)
-  const dated = view.lingering.map(one =>
-    one.due === undefined && left(one.removal.generation) ? { ...one, due: now + limits.removalMs } : one,
-  )
-  const lingering = dated
+  const dueFrom = (generation: number, due: number | undefined) => {
+    const left = isLeft(view, generation, progress)
+    // A proxy that comes back may ask for listeners or routes only after it seemed to have none: then time runs anew.
+    if (due === undefined || (now >= due && !left)) return left ? now + limits.removalMs : undefined
+    return due
+  }
+  const lingering = view.lingering
+    .map(one => ({ ...one, due: dueFrom(one.removal.generation, one.due) }))
     .map(one => (one.due !== undefined && now >= one.due ? withoutClusters(one) : one))
     .filter(one => !isOver(view, one, limits, now))
-  return { ...view, lingering, forgotten: recalled(view, left, limits, now) }
+  return { ...view, lingering, forgotten: recalled(view, dueFrom, now) }
 }
 
 /** The proxy has acknowledged listeners and routes that no longer name what that generation removed. */
@@ -260,15 +265,12 @@ function isOver(view: View, { removal, due }: Lingering, limits: Limits, now: nu
 
 function recalled(
   { forgotten }: View,
-  left: (generation: number) => boolean,
-  limits: Limits,
+  dueFrom: (generation: number, due: number | undefined) => number | undefined,
   now: number,
 ): View['forgotten'] {
   if (forgotten === undefined) return undefined
-  if (forgotten.due === undefined) {
-    return left(forgotten.generation) ? { ...forgotten, due: now + limits.removalMs } : forgotten
-  }
-  return now >= forgotten.due ? undefined : forgotten
+  const due = dueFrom(forgotten.generation, forgotten.due)
+  return due !== undefined && now >= due ? undefined : { ...forgotten, due }
 }
 
 /** When time alone changes something next; `undefined` = never. */

@@ -93,9 +93,11 @@ export function react(proxy: Proxy, event: ProxyEvent, around: Surroundings): [P
 
 /** When time alone changes something next, in milliseconds since the epoch; `undefined` = never. */
 export function proxyWakesAt({ view, talks }: Proxy, limits: Limits, now: number): number | undefined {
+  // A beat that is overdue waits for the client, not for time.
   const beats = talks.map(({ talk }) => talk.beatAt)
   const times = [view && wakesAt(view, limits, now), ...beats].filter(time => time !== undefined)
-  return times.length === 0 ? undefined : Math.min(...times)
+  const ahead = times.filter(time => time > now)
+  return ahead.length === 0 ? undefined : Math.min(...ahead)
 }
 
 function taken(proxy: Proxy, event: ProxyEvent, now: number, effects: Effect[]): Proxy {
@@ -128,7 +130,11 @@ function received({ talks }: Proxy, event: RequestEvent, now: number): [Sotw | D
   const { stream, type } = event
   const held = talks.find(other => other.stream === stream && other.talk.type === type)?.talk
   if (event.kind === 'sotw') {
-    return receiveSotw(held?.protocol === 'sotw' ? held : newSotw(type), event.request, now)
+    if (held?.protocol === 'sotw') return receiveSotw(held, event.request, now)
+    // The client keeps the version of a type, not whether it still has the resources: on a stream that was sent
+    // something it may have let go of them since. Only what is asked for before that is taken at its word.
+    const opening = !talks.some(other => other.stream === stream && other.talk.nonce > 0)
+    return receiveSotw(newSotw(type), opening ? event.request : { ...event.request, version: '' }, now)
   }
   return receiveDelta(held?.protocol === 'delta' ? held : newDelta(type), event.request, now)
 }
@@ -152,7 +158,8 @@ function answeredAgain(one: StreamTalk, names: readonly string[]): StreamTalk {
 }
 
 function viewOf({ view, talks }: Proxy, { snapshot, recent, now }: Surroundings): View | undefined {
-  if (snapshot === undefined) return undefined
+  // Whether the proxy is fresh or came back shows in its first request only.
+  if (snapshot === undefined || (view === undefined && talks.length === 0)) return undefined
   if (view !== undefined) return advanced(view, snapshot, now)
   return talks.some(({ talk }) => talk.claim !== undefined)
     ? returningView(snapshot, recent, now)
@@ -163,7 +170,7 @@ function viewOf({ view, talks }: Proxy, { snapshot, recent, now }: Surroundings)
 function atRest(from: View, talking: readonly StreamTalk[], around: Surroundings, effects: Effect[]): Proxy {
   let [view, talks] = answered(from, talking, around, effects)
   for (;;) {
-    const [next, why] = settled(view, progress(talks), around.limits, around.now)
+    const [next, why] = settled(view, progress(talks, view), around.limits, around.now)
     if (why !== undefined) effects.push({ kind: 'hurried', why })
     if (!tellsMore(view, next)) return { view: next, talks }
     ;[view, talks] = answered(next, talks, around, effects)
@@ -203,8 +210,10 @@ function answered(
 }
 
 function momentOf(view: View, type: ResourceType, { now, maxBytes }: Surroundings): Moment {
-  const from = type === 'listener' || type === 'route' ? view.back : view.front
-  return { now, maxBytes, generation: from?.generation ?? -1, keepsForgotten: view.forgotten !== undefined }
+  const { generation, resources } = shown(view, type)
+  // A listener goes before what it names.
+  const keepsForgotten = view.forgotten !== undefined && type !== 'listener'
+  return { now, maxBytes, generation, published: resources[type], keepsForgotten }
 }
 
 function respond(
@@ -230,17 +239,29 @@ function withStale(talk: Sotw | Delta, stale: readonly string[]): Sotw | Delta {
   return { ...talk, inFlight: { ...talk.inFlight, stale } }
 }
 
-function progress(talks: readonly StreamTalk[]): Progress {
+function progress(talks: readonly StreamTalk[], view: View): Progress {
   const of = (type: ResourceType) => talks.map(({ talk }) => talk).filter(talk => talk.type === type)
   return {
     acknowledged: (type, generation) => of(type).every(({ through }) => through >= generation),
-    refused: (type, after) => of(type).some(talk => refusedSince(talk, after)),
+    refused: (type, after) =>
+      of(type).some(talk => refusedSince(talk, after, shown(view, type).resources[type])),
     subscribes: type => of(type).length > 0,
     asksFor: name => of('endpoint').some(({ subscription }) => covers(subscription, name)),
   }
 }
 
-function refusedSince(talk: Sotw | Delta, after: number): boolean {
-  if (talk.protocol === 'sotw') return talk.refusal !== undefined && talk.refusal.generation > after
-  return [...talk.refusals.values()].some(({ generation }) => generation > after)
+/** The snapshot that the type is told from. */
+function shown({ front, back }: View, type: ResourceType): Snapshot {
+  return type === 'listener' || type === 'route' ? (back ?? front) : front
+}
+
+/** What was refused and then taken back holds nothing up. */
+function refusedSince(talk: Sotw | Delta, after: number, wanted: Resources): boolean {
+  if (talk.protocol === 'sotw') {
+    const { refusal } = talk
+    if (refusal === undefined || refusal.generation <= after) return false
+    return refusal.resources.length === 0 || refusal.resources.some(name => wanted.has(name))
+  }
+  const standing = [...talk.refusals].filter(([name]) => name === '' || wanted.has(name))
+  return standing.some(([, { generation }]) => generation > after)
 }

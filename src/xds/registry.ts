@@ -68,9 +68,20 @@ export class Registry implements StreamEvents {
     runner.handle({ kind: 'closed', stream: stream.id })
     this.#options.meters.closed(stream.protocol)
     const home = this.#homes.get(stream.gateway)
-    if (runner.streams.size === 0) home?.proxies.delete(runner)
+    if (home && runner.streams.size === 0) this.#left(home, runner)
     if (home?.proxies.size === 0 && home.snapshot === undefined) this.#homes.delete(stream.gateway)
     this.#news.tell(stream.gateway)
+  }
+
+  /** A proxy that comes back may still name what was lingering for it. */
+  #left(home: Home, runner: Runner): void {
+    home.proxies.delete(runner)
+    const at = this.#options.clock.now()
+    const lingering = runner.proxy.view?.lingering.map(({ removal }) => removal) ?? []
+    if (lingering.length === 0) return
+    const others = home.recent.filter(({ removal }) => !lingering.includes(removal))
+    const all = [...others, ...lingering.map(removal => ({ removal, at }))]
+    home.recent = all.sort((a, b) => b.removal.generation - a.removal.generation)
   }
 
   forget(gateway: Locator): void {

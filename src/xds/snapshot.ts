@@ -20,30 +20,26 @@ export const listsAll = (type: ResourceType) => type === 'cluster' || type === '
 
 export const noResources: Resources = PersistentMap.empty()
 
-export const emptySnapshot: Snapshot = {
-  generation: 0,
-  resources: {
-    cluster: noResources,
-    endpoint: noResources,
-    secret: noResources,
-    listener: noResources,
-    route: noResources,
-  },
-}
+const perType = <V>(of: (type: ResourceType) => V): Record<ResourceType, V> => ({
+  cluster: of('cluster'),
+  endpoint: of('endpoint'),
+  secret: of('secret'),
+  listener: of('listener'),
+  route: of('route'),
+})
+
+export const emptySnapshot: Snapshot = { generation: 0, resources: perType(() => noResources) }
 
 /** The next generation, or the very same snapshot when no version changes. Without one before: the first. */
 export function published(before: Snapshot | undefined, changes: Publication['changes']): Snapshot {
   const { generation, resources } = before ?? emptySnapshot
-  const next = { ...resources }
-  for (const type of pushOrder) {
-    next[type] = resources[type].edit(draft => {
-      for (const { type: of, name, resource } of changes) {
-        if (of !== type) continue
-        if (resource === undefined) draft.delete(name)
-        else if (draft.get(name)?.version !== resource.version) draft.set(name, resource)
-      }
-    })
+  const drafts = perType(type => resources[type].draft())
+  for (const { type, name, resource } of changes) {
+    const draft = drafts[type]
+    if (resource === undefined) draft.delete(name)
+    else if (draft.get(name)?.version !== resource.version) draft.set(name, resource)
   }
+  const next = perType(type => drafts[type].close())
   const changed = pushOrder.some(type => next[type] !== resources[type])
   return before && !changed ? before : { generation: generation + 1, resources: next }
 }

@@ -9,12 +9,16 @@ import { covers, exactly, select } from './subscription.js'
 import type { SotwRequest } from './wire.js'
 import { sotwBody } from './wire.js'
 
+/** Names that were refused and are not published any more, with what the client has in their place. */
+type Spoiled = ReadonlyMap<string, Resource | undefined>
+
 /** State of the world: a response carries all that was asked for (xDS protocol, "SotW"). */
 export interface Sotw extends Talk {
   readonly protocol: 'sotw'
   /** `version_info` of an earlier stream, not compared yet. */
   readonly claim: string | undefined
   readonly accepted: Resources
+  readonly spoiled: Spoiled
   readonly refusal: (Refusal & { readonly resources: readonly string[] }) | undefined
 }
 
@@ -23,6 +27,7 @@ export const newSotw = (type: Sotw['type']): Sotw => ({
   protocol: 'sotw',
   claim: undefined,
   accepted: noResources,
+  spoiled: new Map(),
   refusal: undefined,
 })
 
@@ -109,12 +114,36 @@ export function askedAgain(talk: Sotw): Sotw {
 /** The response that is due, if any. */
 export function respondSotw(talk: Sotw, visible: Resources, moment: Moment): [Sotw, Response | undefined] {
   if (talk.inFlight) return [talk, undefined]
-  const selection = select(visible, talk.subscription)
-  const state = compared(talk, selection)
+  const asked = select(visible, talk.subscription)
+  const spoiled = spoiledIn(talk, asked, moment)
+  const selection = withoutSpoiled(asked, spoiled)
+  const state = compared({ ...talk, spoiled }, selection)
   const changes = changesBetween(state.sent, selection)
   if (isDue(state, changes, selection)) return sent(state, selection, changes.set, moment)
   const quiet = { ...state, sent: selection, asked: false, through: moment.generation }
   return beatIsDue(quiet, moment.now) ? beat(quiet, moment) : [withBeat(quiet, moment.now), undefined]
+}
+
+/** What was refused and then taken back, as long as it lingers. */
+function spoiledIn({ refusal, accepted, spoiled }: Sotw, asked: Resources, { published }: Moment): Spoiled {
+  // Of a client that came back and has accepted nothing since, nobody knows what it has.
+  if (spoiled.size === 0 && (refusal === undefined || accepted.size === 0)) return spoiled
+  const lingering = changesBetween(published, asked).set.filter(({ name }) => !published.has(name))
+  const bad = lingering.filter(({ name, version }) => {
+    return spoiled.has(name) || (refusal !== undefined && accepted.get(name)?.version !== version)
+  })
+  return new Map(bad.map(({ name }) => [name, spoiled.get(name) ?? accepted.get(name)]))
+}
+
+/** In its place stands what the client accepted, or nothing: else it would spoil every full response. */
+function withoutSpoiled(asked: Resources, spoiled: Spoiled): Resources {
+  if (spoiled.size === 0) return asked
+  return asked.edit(draft => {
+    for (const [name, good] of spoiled) {
+      if (good) draft.set(name, good)
+      else draft.delete(name)
+    }
+  })
 }
 
 function compared(talk: Sotw, selection: Resources): Sotw {
