@@ -77,9 +77,11 @@ export function createDerivation(options: DerivationOptions = {}): Derivation {
         topology.apply(updates.slice(from, from + slice))
       }
       await engine.flushSliced()
+      // Whoever publishes all of it begins a turn of the event loop of its own.
+      await new Promise(resolve => setImmediate(resolve))
     },
   }
 }
 
 /** Updates of the topology in one turn of the event loop: some milliseconds of work. */
-const slice = 500
+const slice = 100

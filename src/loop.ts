@@ -73,7 +73,7 @@ export class Loop {
     if (differing === 0) return 0
     this.#drift.inc(differing)
     this.#parts.log.error({ differing }, 'a bug: what was derived had drifted; it is made anew and published')
-    this.#publish()
+    await this.#publish()
     return differing
   }
 
@@ -93,7 +93,7 @@ export class Loop {
     const done = this.#seconds.startTimer()
     try {
       await this.#parts.derivation.takeSliced(updates)
-      this.#publish()
+      await this.#publish()
       this.release()
     } catch (error) {
       this.#parts.log.error({ error }, 'a bug: this change was not derived; the state before it is served')
@@ -108,12 +108,12 @@ export class Loop {
     await this.settled()
     if (this.#busy || !this.#parts.complete()) return
     this.#published = true
-    this.#publish()
+    await this.#publish()
   }
 
-  #publish(): void {
+  async #publish(): Promise<void> {
     if (this.#published) this.#parts.publisher.publish()
-    this.#parts.reporter.report()
+    await this.#parts.reporter.report()
     for (const listener of this.#listeners) listener()
   }
 }

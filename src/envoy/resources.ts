@@ -1,6 +1,7 @@
 import type { Collection, Engine } from '../collections/index.js'
 import type { Certificate, Cluster, Endpoints, Port, RouteTable, VirtualHost } from '../model/index.js'
 import { clusterResource } from './clusters.js'
+import { registry } from './descriptors.js'
 import { endpointsResource, noEndpoints } from './endpoints.js'
 import { listenerResource } from './listener.js'
 import { placeKey, placedName } from './names.js'
@@ -36,6 +37,8 @@ export interface Resources {
  * its host and table; endpoints and certificates are encoded once for all Gateways that use them.
  */
 export function createResources(engine: Engine, model: DataPlanes, options: ResourceOptions = {}): Resources {
+  // On first use it holds the event loop for 0.1 s: better now than when somebody waits.
+  registry()
   return {
     placed: engine.union('resources', [
       placeListeners(engine, model.ports, options.listenerAddress ?? '0.0.0.0'),

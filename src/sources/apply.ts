@@ -1,7 +1,7 @@
 import type { Applied, Store, StoreEvent } from '../store/index.js'
 
-/** So many events are one transaction; taking them holds the event loop for some 20 ms. */
-const most = 1000
+/** So many events are one transaction; taking them holds the event loop for some 5 ms. */
+const most = 250
 
 /** Applies events in as few transactions as the event loop bears, giving it back between them. */
 export async function applySliced(store: Store, events: readonly StoreEvent[]): Promise<Applied> {

@@ -7,8 +7,11 @@ import type { Status } from './types.js'
 
 /** The statuses of all objects, as Kubernetes would hold them, kept in line with the model and with the proxies. */
 export interface Reporter {
-  /** Takes in what the derivation changed and what has been published since the last time. */
-  report(): void
+  /**
+   * Takes in what the derivation changed and what has been published since the last time; thousands of statuses in
+   * slices, giving the event loop back in between.
+   */
+  report(): Promise<void>
   get(locator: Locator): Status | undefined
   /** Counts changes of statuses. */
   readonly revision: number
@@ -37,10 +40,13 @@ export function createReporter(
     xds.subscribe(gateway => statuses.has(gateway) && update(gateway)),
   ]
   return {
-    report() {
+    async report() {
       const due = [...waiting]
       waiting.clear()
-      due.forEach(update)
+      for (const [i, locator] of due.entries()) {
+        if (i % slice === slice - 1) await new Promise(resolve => setImmediate(resolve))
+        update(locator)
+      }
     },
     get: locator => book.get(locator),
     get revision() {
@@ -49,6 +55,9 @@ export function createReporter(
     close: () => undo.forEach(each => each()),
   }
 }
+
+/** Statuses computed in one turn of the event loop: some milliseconds of work. */
+const slice = 500
 
 const nothing = { published: false, proxies: [] }
 
