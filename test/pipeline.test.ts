@@ -186,8 +186,11 @@ t.test('whatever comes over the webhooks, the plane is what the objects come to 
         }
         const review = { apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', request }
         const answer = await post(plane, '/webhooks/admission/validate', review)
-        const { response } = answer as { response: { uid: string; allowed: boolean } }
+        const { response } = answer as { response: Answer }
         t.equal(response.uid, request.uid)
+        const fields = validate(object).problems.map(({ path }) => path)
+        const causes = response.status?.details.causes.map(({ field }) => field) ?? []
+        t.strictSame(causes, response.allowed ? [] : fields, 'each cause names its field')
         t.equal(response.allowed, isValid(object), `${locatorOf(object)} is allowed if it is valid`)
       }
     }
@@ -196,6 +199,12 @@ t.test('whatever comes over the webhooks, the plane is what the objects come to 
   await plane.close()
   rmSync(directory, { recursive: true })
 })
+
+interface Answer {
+  readonly uid: string
+  readonly allowed: boolean
+  readonly status?: { readonly details: { readonly causes: readonly { readonly field: string }[] } }
+}
 
 function kindOf({ apiVersion, kind }: KubeObject) {
   const [version = '', group = ''] = apiVersion.split('/').reverse()

@@ -1,6 +1,7 @@
 /** What the server asks of the rest of the system; `src/run.ts` fills it in, tests do with small objects. */
 import type { Locator, Log, Metrics, Problem } from '../core/index.js'
 import type { Resource } from '../envoy/index.js'
+import type { AdmissionRequest, AdmissionVerdict } from '../sources/index.js'
 import type { Status } from '../status/index.js'
 import type { Snapshot } from '../store/index.js'
 import type { Reason } from '../topology/index.js'
@@ -77,27 +78,6 @@ export interface TopologyGraph {
 export interface XdsReader extends Pick<XdsServer, 'clients' | 'gateways' | 'resources'> {
   /** A resource decoded from its bytes into Envoy's JSON form, what is secret as `[redacted]`. */
   describe(resource: Resource): unknown
-}
-
-/** `request` of an AdmissionReview (admission.k8s.io/v1), as far as it is read. */
-export interface AdmissionRequest {
-  readonly uid: string
-  readonly kind: { readonly group: string; readonly version: string; readonly kind: string }
-  readonly operation: 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT'
-  readonly namespace?: string
-  readonly name?: string
-  readonly subResource?: string
-  readonly dryRun?: boolean
-  /** Checked to be an object with apiVersion, kind and metadata on CREATE and UPDATE. */
-  readonly object?: object | null
-  readonly oldObject?: object | null
-}
-
-/** `response` of an AdmissionReview, without the uid. */
-export interface AdmissionVerdict {
-  readonly allowed: boolean
-  readonly status?: { readonly code: number; readonly reason?: string; readonly message: string }
-  readonly warnings?: readonly string[]
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { Backlog } from './backlog.js'
-import type { AdmissionRequest, ServerContext, WatchMessage } from './context.js'
+import type { AdmissionRequest } from '../sources/index.js'
+import type { ServerContext, WatchMessage } from './context.js'
 import type { Handlers } from './handler.js'
 
 /** How state comes in by HTTP. Bodies have been validated when a handler sees them. */

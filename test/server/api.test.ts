@@ -11,7 +11,7 @@ import { isLoopback, parseAddress } from '../../src/server/address.js'
 import { bearerToken, createServer, problemTypes } from '../../src/server/index.js'
 import type { ProblemBody, Server, ServerContext, ServerOptions } from '../../src/server/index.js'
 import { readSpecification } from '../../src/server/specification.js'
-import { aWorld, gatewayId, routeId, secretText } from './context.js'
+import { badDetails, aWorld, gatewayId, routeId, secretText } from './context.js'
 import type { World } from './context.js'
 
 type Answer = Awaited<ReturnType<Server['inject']>>
@@ -349,7 +349,7 @@ t.test('admission', async t => {
       response: { uid: 'u1', allowed: true, warnings: ['w'] },
     })
     t.match((await server.inject(post(url, review('bad')))).json(), {
-      response: { allowed: false, status: { code: 422, message: 'spec: is bad' } },
+      response: { allowed: false, status: { code: 422, message: 'spec: is bad', details: badDetails } },
     })
     const removal = review('cart', { operation: 'DELETE', object: null, oldObject: {} })
     t.equal((await server.inject(post(url, removal))).statusCode, 200)

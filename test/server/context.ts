@@ -1,9 +1,16 @@
 import { createMetrics, silentLog } from '../../src/core/index.js'
 import type { KubeObject, Locator } from '../../src/core/index.js'
-import type { AdmissionRequest, ServerContext, WatchMessage } from '../../src/server/index.js'
+import type { ServerContext, WatchMessage } from '../../src/server/index.js'
+import type { AdmissionRequest } from '../../src/sources/index.js'
 import type { Status } from '../../src/status/index.js'
 import { createStore } from '../../src/store/index.js'
 import type { Store } from '../../src/store/index.js'
+
+/** As Kubernetes details what is wrong with an object. */
+export const badDetails = {
+  ...{ group: '', kind: 'Thing', name: 'bad' },
+  causes: [{ reason: 'FieldValueInvalid', message: 'is bad', field: 'spec' }],
+}
 
 export const gatewayId = 'gateway.gateway.networking.k8s.io:infra/public'
 export const routeId = 'httproute.gateway.networking.k8s.io:shop/cart'
@@ -48,7 +55,7 @@ export function aWorld(overrides: Partial<ServerContext> = {}): World {
       world.reviewed.push(request)
       return {
         allowed: request.name !== 'bad',
-        status: { code: 422, message: 'spec: is bad' },
+        status: { code: 422, reason: 'Invalid', message: 'spec: is bad', details: badDetails },
         warnings: ['w'],
       }
     },
