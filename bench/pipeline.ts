@@ -4,7 +4,9 @@
  */
 import { pathToFileURL } from 'node:url'
 import type { KubeObject } from '../src/core/index.js'
+import type { Change } from '../src/collections/index.js'
 import { createDerivation, type Derivation } from '../src/derivation.js'
+import type { Placed } from '../src/envoy/index.js'
 import { createStore, type Store, type StoreEvent } from '../src/store/index.js'
 import type { Bench } from './report.js'
 import { measured, printReport, sizes } from './report.js'
@@ -44,10 +46,21 @@ export function pipelineFull(): Bench {
   }
 }
 
+const otherPath = (i: number, turn: number) => route(i, crowded, `/turn-${turn}`)
+
 /** The rule's path changes: another host, chunk and route table. */
 export function pipelineRoute(): Bench {
-  const next = (i: number, turn: number) => route(i, crowded, `/turn-${turn}`)
-  return updates('route', 'one rule of one route changed → bytes ready', next, 2)
+  return updates(
+    'route',
+    'one rule of one route changed → its host encoded, the table in chunks',
+    otherPath,
+    2,
+  )
+}
+
+/** The same with what a proxy asks for: new memory for the whole table each time. */
+export function pipelineRouteJoined(): Bench {
+  return updates('route, joined', 'the same → the whole table joined', otherPath, 2)
 }
 
 export function pipelineEndpoint(): Bench {
@@ -61,7 +74,8 @@ function updates(what: string, work: string, edited: Edit, goal: number): Bench 
   const points = sizes.map(n => {
     const pipeline = pipelineOf(n)
     const prepare = (turn: number) => edited((turn * 7) % n, turn)
-    return measured(n, object => change(pipeline, object), { times: 400, prepare })
+    const joined = what.endsWith('joined')
+    return measured(n, object => change(pipeline, object, joined), { times: 400, prepare })
   })
   return {
     name: `pipeline-update (${what})`,
@@ -71,15 +85,18 @@ function updates(what: string, work: string, edited: Edit, goal: number): Bench 
   }
 }
 
-function change({ store, derivation }: Pipeline, object: KubeObject): void {
-  let changes = 0
-  const undo = derivation.engine.watch(derivation.placed, all => (changes += all.length))
+function change({ store, derivation }: Pipeline, object: KubeObject, joined: boolean): void {
+  const changed: (Placed | undefined)[] = []
+  const note = (changes: readonly Change<Placed>[]) => changes.forEach(each => changed.push(each.new))
+  const undo = derivation.engine.watch(derivation.placed, note)
   store.apply([{ type: 'upsert', object }])
   undo()
-  if (changes !== 1) throw new Error(`${changes} resources changed instead of 1`)
+  const [only] = changed
+  if (!only || changed.length > 1) throw new Error(`${changed.length} resources changed instead of 1`)
+  if (joined && only.resource.bytes.length === 0) throw new Error('a table without bytes')
 }
 
-export const benches = [pipelineFull, pipelineRoute, pipelineEndpoint]
+export const benches = [pipelineFull, pipelineRoute, pipelineRouteJoined, pipelineEndpoint]
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   for (const bench of benches) printReport(bench())
