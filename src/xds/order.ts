@@ -85,6 +85,24 @@ export const removalBetween = perPair((older: Snapshot, newer: Snapshot): Remova
   },
 }))
 
+/** What is told at the front, without the routes: which of those the proxy was told, only its back knows. */
+const ofFront = perObject((removal: Removal): Removal => {
+  const { resources } = removal
+  return resources.route.size === 0
+    ? removal
+    : { ...removal, resources: { ...resources, route: noResources } }
+})
+
+/** The routes that a step of the back leaves behind, as the proxy was told them last. */
+const routesLeft = perPair((older: Snapshot, newer: Snapshot): Removal => {
+  const route = removedFrom('route', older, newer)
+  const resources = { cluster: noResources, endpoint: noResources, secret: noResources, route }
+  return { generation: newer.generation, resources }
+})
+
+const joined = (removal: Removal, lingering: View['lingering']): View['lingering'] =>
+  isEmptyRemoval(removal) ? lingering : [{ removal, due: undefined }, ...lingering].slice(0, REMOVALS)
+
 export const isEmptyRemoval = ({ resources }: Removal) => lingers.every(type => resources[type].size === 0)
 
 /** A fresh proxy is held back by nothing: it asks in the order that it needs. */
@@ -113,10 +131,7 @@ export function returningView(snapshot: Snapshot, recent: readonly Removal[], no
 /** The newest snapshot is told at the front at once. A back that waits already goes where it was going. */
 export function advanced(view: View, snapshot: Snapshot, now: number): View {
   if (snapshot === view.front) return view
-  const removal = removalBetween(view.front, snapshot)
-  const lingering = isEmptyRemoval(removal)
-    ? view.lingering
-    : [{ removal, due: undefined }, ...view.lingering].slice(0, REMOVALS)
+  const lingering = joined(ofFront(removalBetween(view.front, snapshot)), view.lingering)
   return { ...view, front: snapshot, target: view.target ?? { snapshot, since: now }, lingering }
 }
 
@@ -200,6 +215,7 @@ function stepped(
   const next = {
     ...view,
     back: reached,
+    lingering: view.back ? joined(routesLeft(view.back, reached), view.lingering) : view.lingering,
     target: behind ? { snapshot: view.front, since: now } : undefined,
     arriving: new Map([...view.arriving].filter(([, { generation }]) => generation > reached.generation)),
   }

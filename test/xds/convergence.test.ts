@@ -331,6 +331,17 @@ const steps = fc.array(
   { maxLength: 150, size: 'max' },
 )
 
+/** A listener goes; before the proxy has heard of it, it comes back with another route and goes again. */
+const goneAndChanged: Step[] = [
+  { publish: [{ listener: 'l2', to: 'c4' }] },
+  ...(['receive', 'serve'] as const),
+  { publish: [{ dropListener: 'l0' }] },
+  ...(['receive', 'serve', 'serve'] as const),
+  { publish: [{ listener: 'l0', to: 'c1' }] },
+  { publish: [{ dropListener: 'l0' }, { listener: 'l1', to: 'c0' }] },
+  ...(['receive', 'receive', 'receive'] as const),
+]
+
 function edit({ clusters, ports, listeners }: World, one: Edit): void {
   if ('cluster' in one) clusters.set(one.cluster, one.revision)
   else if ('endpoints' in one) ports.set(one.endpoints, one.port)
@@ -372,7 +383,7 @@ for (const protocol of ['sotw', 'delta'] as const) {
         const difference = harness.difference()
         if (difference.length > 0) throw new Error(`differs: ${difference.join(', ')}`)
       }),
-      { numRuns: Number(process.env.RUNS ?? 150) },
+      { numRuns: Number(process.env.RUNS ?? 150), examples: [[goneAndChanged]] },
     )
     t.ok(published >= 150 && hops > 1000, `${published} runs, ${hops} steps`)
   })
