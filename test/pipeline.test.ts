@@ -7,7 +7,7 @@ import { locatorOf, silentLog, type KubeObject, type Locator } from '../src/core
 import { validate } from '../src/kinds/index.js'
 import { translate } from '../src/offline.js'
 import { start } from '../src/run.js'
-import { ManifestFolder } from './support/manifests.js'
+import { gateway, gatewayClass, httpRoute, ManifestFolder } from './support/manifests.js'
 import { pool } from './support/pool.js'
 
 /**
@@ -243,6 +243,49 @@ t.test('whatever the files say, the plane is what the objects come to from scrat
     /^gatewright_derivation_drift_total 0$/m,
     'derived anew again and again, nothing was otherwise',
   )
+  await plane.close()
+  folder.remove()
+})
+
+t.test('a plane says when it waits, when it serves what was good, and when its answers change', async t => {
+  const folder = new ManifestFolder()
+  folder.write('gateway.yaml', gatewayClass(), gateway({ name: 'http', port: 8080 }))
+  folder.writeText('route.yaml', 'kind: [')
+  const plane = await aPlane(folder.path)
+  const ask = async (path: string, headers: Record<string, string> = {}) => {
+    const response = await fetch(plane.http + path, { headers })
+    return { status: response.status, tag: response.headers.get('etag') ?? '', text: await response.text() }
+  }
+  const waiting = await ask('/readyz')
+  t.equal(waiting.status, 503)
+  t.match(waiting.text, /route\.yaml/, 'the file that is waited for is named')
+  t.match((await ask('/v1/xds/resources')).text, /"resources":\[\]/, 'nothing is published')
+
+  const change = async (write: () => void) => {
+    write()
+    await post(plane, '/v1/reconcile', undefined)
+  }
+  await change(() =>
+    folder.write('route.yaml', httpRoute('r', ['r.test'], { prefix: '/', to: [{ name: 'a' }] })),
+  )
+  t.match(await ask('/readyz'), { status: 200, text: /"ready"/ })
+  for (const path of ['/v1/status', '/v1/topology', '/v1/resources']) {
+    const { tag } = await ask(path)
+    t.equal((await ask(path, { 'if-none-match': tag })).status, 304, `${path} is as it was`)
+    await change(() =>
+      folder.write('gateway.yaml', gatewayClass(), gateway({ name: path.slice(4), port: 8080 })),
+    )
+    const after = await ask(path, { 'if-none-match': tag })
+    t.equal(after.status, 200, `${path} has changed`)
+    t.not(after.tag, tag)
+  }
+  const { tag } = await ask('/v1/status')
+  await change(() => folder.writeText('route.yaml', 'kind: ['))
+  const degraded = await ask('/readyz')
+  t.match(degraded, { status: 200, text: /"degraded"/ })
+  t.match(degraded.text, /route\.yaml/, 'the file whose last good objects are served is named')
+  const told = await ask('/v1/status', { 'if-none-match': tag })
+  t.match(told, { status: 200, text: /route\.yaml/ }, 'a problem alone changes the answer')
   await plane.close()
   folder.remove()
 })
