@@ -213,6 +213,17 @@ t.test('SYNC', t => {
     t.match(await metrics.text(), /relay_syncs_discarded_total 1/)
   })
 
+  t.test('sixteen may be under way at once; the next is turned away until one has ended', async t => {
+    const { receive, clock } = aRelay()
+    const begin = (version: number) => receive(sync(version, [], {}, 1, 2))
+    for (let version = 1; version <= 16; version++) t.match(await begin(version), { rejected: [] })
+    t.match(await begin(17), { rejected: [{ message: /16 SYNCs are under way/ }] })
+    await receive(sync(1, [], {}, 2, 2))
+    t.match(await begin(17), { rejected: [] })
+    clock.advance(60_000)
+    t.match(await begin(18), { rejected: [] })
+  })
+
   t.test('a part of another list under its name is rejected', async t => {
     const { receive } = aRelay()
     const first = sync(10, [], {}, 1, 2)

@@ -235,8 +235,10 @@ for (const protocol of both) {
     const proxy = client(protocol)
     await settle(proxy)
     publish([], [['endpoint', 'b']])
-    clock.advance(120_000)
-    t.same(await proxy.unread(), [])
+    for (const ms of [0, 60_000, 60_000]) {
+      clock.advance(ms)
+      t.same(await proxy.unread(), [])
+    }
   })
 
   test('#7 what is added again in time was never away', async t => {
@@ -245,10 +247,13 @@ for (const protocol of both) {
     const proxy = client(protocol)
     await settle(proxy)
     publish([], [['cluster', 'b']])
+    t.same(await proxy.unread(), [])
     clock.advance(10_000)
     publish([aCluster('b')])
-    clock.advance(60_000)
-    t.same(await proxy.unread(), [])
+    for (const ms of [0, 60_000]) {
+      clock.advance(ms)
+      t.same(await proxy.unread(), [])
+    }
   })
 
   test('#8 an unknown name is met with silence (SotW) or named as removed (Delta), and sent when it appears', async t => {
