@@ -1,6 +1,12 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { createEngine, type Collection, type Engine, type Source } from '../../src/collections/index.js'
+import {
+  createEngine,
+  equal,
+  type Collection,
+  type Engine,
+  type Source,
+} from '../../src/collections/index.js'
 
 /** Counts how often each entry is computed. */
 function counting() {
@@ -335,5 +341,14 @@ t.test('incremental equals from scratch, for any sequence of edits and flushes',
     }),
     { numRuns: 300 },
   )
+  t.end()
+})
+
+t.test('equality looks into what a Set or a Map holds, not at its size', t => {
+  t.ok(equal(new Set([1, 2]), new Set([2, 1])))
+  t.notOk(equal(new Set([1, 2]), new Set([1, 3])))
+  t.ok(equal(new Map([['a', { b: [1] }]]), new Map([['a', { b: [1] }]])))
+  t.notOk(equal(new Map([['a', { b: [1] }]]), new Map([['a', { b: [2] }]])))
+  t.notOk(equal(new Map([['a', undefined]]), new Map([['b', undefined]])))
   t.end()
 })
