@@ -69,7 +69,7 @@ function createRun(graph: readonly Keyed<never>[]) {
       if (underWay === wave) underWay = undefined
     }
   }
-  const flushSliced = async ({ sliceMs = 10, now = () => performance.now() } = {}) => {
+  const flushSliced = async ({ sliceMs = 5, now = () => performance.now() } = {}) => {
     while (sliced) await sliced
     sliced = inSlices(sliceMs, now).finally(() => (sliced = undefined))
     await sliced

@@ -101,7 +101,7 @@ export interface Engine {
   /** Brings the whole graph up to date at once. */
   flush(): void
   /**
-   * The same in slices of at most `sliceMs` (default 10), giving the event loop back between them. Sources may be
+   * The same in slices of at most `sliceMs` (default 5), giving the event loop back between them. Sources may be
    * set meanwhile: those changes belong to the next flush. Readers outside see the graph only between flushes.
    */
   flushSliced(options?: { sliceMs?: number; now?: () => number }): Promise<void>
