@@ -14,14 +14,18 @@ import type { KubeObject, Locator } from '../src/core/index.js'
 /**
  * Every folder of test/cases is one feature or one past bug: `in.yaml` is all the input; the model, what the proxies are
  * sent (decoded from the bytes on the wire, so that it proves the encoder too) and the statuses stand beside it.
- * `UPDATE=1 npm test` rewrites them; read what it wrote before you commit it.
+ * `UPDATE=1 npm test -- test/cases/<name>` rewrites one case, `UPDATE=1 npm test -- test/golden.test.ts` all of them;
+ * read what it wrote before you commit it.
  */
 const cases = new URL('cases/', import.meta.url).pathname
 const update = process.env['UPDATE'] === '1'
 const outputs = ['model.yaml', 'xds.yaml', 'status.yaml'] as const
 const run = promisify(execFile)
 
-const names = readdirSync(cases).sort()
+const asked = process.env['GATEWRIGHT_CASES']?.split(' ')
+const names = readdirSync(cases)
+  .filter(name => asked?.includes(name) ?? true)
+  .sort()
 
 for (const name of names) {
   t.test(name, async t => {
@@ -84,7 +88,7 @@ function check(t: Tap, file: string, given: string): void {
   if (update) writeFileSync(file, given)
   const wanted = existsSync(file)
     ? readFileSync(file, 'utf8')
-    : 'missing: run `UPDATE=1 npm test` and read what it writes'
+    : 'missing: run `UPDATE=1 npm test -- test/cases/<name>` and read what it writes'
   t.equal(given, wanted, file.slice(cases.length))
 }
 

@@ -1,5 +1,5 @@
 // npm test: sets up what is missing, Envoy included, runs every test, and ends with `N passed, N failed, N skipped`.
-// npm test -- test/store: only what is below that path.
+// npm test -- test/store: only what is below that path; test/cases/headers: only that golden case.
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -7,16 +7,23 @@ import { Failed, bin, main, root, start, step } from './steps.mjs'
 import { fromSource, setup, setupEnvoy } from './setup.mjs'
 import { Tally, closingLine } from './tally.mjs'
 
-/** The test files at or below the paths. */
+/** The name of a golden case, of `test/cases/headers` or a file in it. */
+const caseOf = path => /^(?:\.\/)?test\/cases\/([^/]+)/.exec(path)?.[1]
+
+/** The test files at or below the paths; a golden case's is the one that compares all of them. */
 async function testFiles(paths) {
   const found = paths.map(async path => {
     const there = await stat(join(root, path)).catch(() => undefined)
     if (!there) throw new Failed(`there is nothing at ${path}`)
+    if (caseOf(path)) return ['test/golden.test.ts']
     if (!there.isDirectory()) return [path]
     const names = await readdir(join(root, path), { recursive: true })
-    return names.filter(name => name.endsWith('.test.ts')).map(name => join(path, name))
+    const tests = names.filter(name => name.endsWith('.test.ts'))
+    // Without a file to run tap would run all of them.
+    if (tests.length === 0) throw new Failed(`there is no test at or below ${path}`)
+    return tests.map(name => join(path, name))
   })
-  return (await Promise.all(found)).flat().sort()
+  return [...new Set((await Promise.all(found)).flat())].sort()
 }
 
 async function runTests(paths, environment) {
@@ -38,9 +45,10 @@ main(async () => {
   await setup()
   const GATEWRIGHT_ENVOY = await setupEnvoy(fromSource)
   const asked = process.argv.slice(2)
+  const cases = asked.map(caseOf).filter(name => name !== undefined)
   const files = await testFiles(asked.length === 0 ? ['test'] : asked)
   const { tally, counts } = await step(`tests of ${files.length} files`, () =>
-    runTests(files, { GATEWRIGHT_ENVOY }),
+    runTests(files, { GATEWRIGHT_ENVOY, ...(cases.length > 0 && { GATEWRIGHT_CASES: cases.join(' ') }) }),
   )
   for (const { path, lines } of tally.failures) {
     console.log(`\nFAILED ${path.join(' › ')}`)
