@@ -1,5 +1,5 @@
 import type { Collection, Engine } from '../collections/index.js'
-import type { Certificate, Cluster, Endpoints, Port, RouteTable, VirtualHost } from '../model/index.js'
+import type { Cluster, Model, Port } from '../model/index.js'
 import { clusterResource } from './clusters.js'
 import { registry } from './descriptors.js'
 import { endpointsResource, noEndpoints } from './endpoints.js'
@@ -11,14 +11,10 @@ import { secretResource } from './secrets.js'
 import type { Placed, Resource } from './types.js'
 
 /** What of the model becomes resources; keys as its types say. */
-export interface DataPlanes {
-  readonly ports: Collection<Port>
-  readonly routeTables: Collection<RouteTable>
-  readonly hosts: Collection<VirtualHost>
-  readonly clusters: Collection<Cluster>
-  readonly endpoints: Collection<Endpoints>
-  readonly certificates: Collection<Certificate>
-}
+export type DataPlanes = Pick<
+  Model,
+  'ports' | 'routeTables' | 'hosts' | 'clusters' | 'endpoints' | 'certificates'
+>
 
 export interface ResourceOptions {
   /** Where proxies bind their ports; default `0.0.0.0`. */
