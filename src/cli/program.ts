@@ -1,7 +1,7 @@
 import { Command, CommanderError } from 'commander'
 import { Fault } from '../core/index.js'
 import { addEnvoy } from './commands/envoy.js'
-import { addServe, addUp } from './commands/run.js'
+import { addServe, addUp } from './commands/serve.js'
 import { addStatus } from './commands/status.js'
 import { addTopology } from './commands/topology.js'
 import { addTranslate } from './commands/translate.js'
