@@ -1,3 +1,4 @@
+/** The incremental engine: collections derived from collections, that compute again only what a change can touch. */
 export type * from './types.js'
 export { createEngine } from './engine.js'
 export { equal } from './equal.js'

@@ -1,3 +1,4 @@
+/** The objects: facts are taken in by version, snapshots are immutable, subscribers get merged notices. */
 export type * from './types.js'
 export type { StoreOptions } from './store.js'
 export { createStore } from './store.js'

@@ -1,3 +1,7 @@
+/**
+ * The graph of all objects with its drawings, and beside it what the references of Gateways and routes come to:
+ * listeners, attachment, grants, backends. The model is made from the latter.
+ */
 export type * from './types.js'
 export { toDot } from './dot.js'
 export type { Filter } from './filter.js'
