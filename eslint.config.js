@@ -5,7 +5,7 @@ const pure = [
   'src/model/**',
   'src/envoy/**',
   'src/collections/**',
-  'src/xds/{order,sotw,delta,snapshot}*.ts',
+  'src/xds/{order,sotw,delta,snapshot,proxy,dialogue,subscription}.ts',
 ]
 
 export default tseslint.config(
@@ -48,7 +48,11 @@ export default tseslint.config(
   {
     files: pure,
     rules: {
-      'no-restricted-globals': ['error', 'setTimeout', 'setInterval', 'process', 'Date'],
+      'no-restricted-globals': ['error', 'setTimeout', 'setInterval', 'process', 'Date', 'globalThis'],
+      'no-restricted-properties': [
+        'error',
+        { object: 'Math', property: 'random', message: 'pure rooms are told what is random' },
+      ],
       'no-restricted-imports': [
         'error',
         {
@@ -57,6 +61,12 @@ export default tseslint.config(
             'node:net',
             'node:http*',
             'node:child_process',
+            'net',
+            'http',
+            'https',
+            'child_process',
+            'fs',
+            'node:timers*',
             'pino',
             '@grpc/*',
             'fastify',
