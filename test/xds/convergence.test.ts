@@ -10,6 +10,7 @@ import { typeUrls } from '../../src/envoy/index.js'
 import type { Resource, ResourceType } from '../../src/envoy/index.js'
 import { createMeters } from '../../src/xds/meters.js'
 import { Registry } from '../../src/xds/registry.js'
+import { listsAll } from '../../src/xds/snapshot.js'
 import type { AnyRequest, Stream } from '../../src/xds/stream.js'
 import { decodeAnswer } from '../support/xds-client.js'
 import type { Answer, Protocol } from '../support/xds-client.js'
@@ -126,7 +127,9 @@ class ModelProxy {
       this.#request(type, [], [], false, true, 'a bad cluster')
       return
     }
-    this.#sotwVersions.set(type, answer.version)
+    if (answer.names.every(name => listsAll(type) || this.#wants(type, name)))
+      this.#sotwVersions.set(type, answer.version)
+    else this.#sotwVersions.delete(type)
     const changed = this.#apply(answer)
     if (type === 'cluster') this.#clustersChanged(changed)
     if (type === 'endpoint')
@@ -137,12 +140,12 @@ class ModelProxy {
 
   #apply(answer: Answer): readonly string[] {
     const held = this.held[answer.type]
-    const listsAll = answer.type === 'cluster' || answer.type === 'listener'
+    const whole = listsAll(answer.type)
     const absent = this.protocol === 'sotw' ? [...held.keys()].filter(name => !answer.bodies.has(name)) : []
-    for (const name of listsAll ? [...absent, ...answer.removed] : []) held.delete(name)
+    for (const name of whole ? [...absent, ...answer.removed] : []) held.delete(name)
     const changed: string[] = []
     for (const [name, body] of answer.bodies) {
-      if (!listsAll && !this.#wants(answer.type, name)) continue
+      if (!whole && !this.#wants(answer.type, name)) continue
       if (held.get(name) !== hex(body)) changed.push(name)
       held.set(name, hex(body))
       this.#versions.set(`${answer.type} ${name}`, answer.resources.get(name)!)
@@ -173,8 +176,8 @@ class ModelProxy {
       this.held[type].delete(name)
     }
     for (const name of more) asked.add(name)
-    // SotW cannot say "I have that version, but let go of this resource of it": a client torn off between asking again
-    // and being answered would have to keep quiet of its version, or wait for the next change.
+    // SotW cannot say "I have that version, but let go of this resource of it": a client that is torn off between asking
+    // again and being answered keeps quiet of its version, or else it would wait for the next change.
     if (less.length > 0) this.#sotwVersions.delete(type)
     this.#request(type, more, less)
   }
@@ -271,11 +274,13 @@ class Harness {
 
   /** Everything is delivered and time passes until nothing comes any more. */
   async quiesce(): Promise<void> {
+    let delivered = 0
     for (let round = 0; round < 8; round++) {
       await turn()
       while (this.proxy.toServer.length + this.proxy.fromServer.length > 0) {
         this.serve()
         this.proxy.receive()
+        if (++delivered > 2000) throw new Error('it never ends')
       }
       this.clock.advance(round % 2 ? PATIENCE : 15_000)
     }
