@@ -42,18 +42,23 @@ function duration(ms: number): Duration {
 }
 
 export function routeAction(action: ForwardAction, rule: Rule): RouteAction {
-  const { backends, rewrite, mirrors, requestTimeoutMs = 0, backendTimeoutMs = 0 } = action
+  const {
+    backends,
+    rewrite,
+    mirrors,
+    requestTimeoutMs: requestMs = 0,
+    backendTimeoutMs: backendMs = 0,
+  } = action
   const invalid = backends.some(({ cluster }) => cluster === undefined)
   return {
-    ...target(backends, rule),
+    ...target(action, rule),
     ...pathRewrite(rule.match.path, rewrite?.path),
     cluster_not_found_response_code: invalid ? 'INTERNAL_SERVER_ERROR' : undefined,
-    host_rewrite_literal: rewrite?.hostname,
+    host_rewrite_literal: rewriteHosts(backends) ? undefined : rewrite?.hostname,
     // Without one Envoy gives up after 15 s.
-    timeout: duration(requestTimeoutMs),
-    idle_timeout: requestTimeoutMs > STREAM_IDLE_MS ? duration(requestTimeoutMs) : undefined,
-    retry_policy:
-      backendTimeoutMs > 0 ? { ...unseen, per_try_timeout: duration(backendTimeoutMs) } : undefined,
+    timeout: duration(requestMs),
+    idle_timeout: idleTimeout(action),
+    retry_policy: backendMs > 0 ? { ...unseen, per_try_timeout: duration(backendMs) } : undefined,
     request_mirror_policies: mirrors.map(mirrorPolicy),
   }
 }
@@ -66,15 +71,36 @@ export function changeHeaders(backends: readonly WeightedBackend[]): boolean {
   return backends.some(({ requestHeaders, responseHeaders }) => requestHeaders ?? responseHeaders)
 }
 
-function target(backends: readonly WeightedBackend[], rule: Rule): RouteAction {
-  const [first] = backends
-  const plain = !changeHeaders(backends) && first?.rewrite?.hostname === undefined
-  if (plain && backends.length === 1) return { cluster: first?.cluster ?? INVALID_CLUSTER }
-  const outer = changeHeaders(backends) ? rule : {}
-  return { weighted_clusters: { clusters: backends.map(backend => clusterWeight(backend, outer)) } }
+/** The same of host names: Envoy would apply the route's after the backend's, so the backends carry either. */
+function rewriteHosts(backends: readonly WeightedBackend[]): boolean {
+  return backends.some(({ rewrite }) => rewrite?.hostname !== undefined)
 }
 
-function clusterWeight(backend: WeightedBackend, outer: HeaderChanges): WeightedCluster_ClusterWeight {
+/**
+ * A silent stream is cut when nobody would wait for it any longer: never before the rule's own time-outs, and not at
+ * all where the rule says that there is none.
+ */
+function idleTimeout({ requestTimeoutMs, backendTimeoutMs }: ForwardAction): Duration | undefined {
+  const stated = [requestTimeoutMs, backendTimeoutMs].filter(ms => ms !== undefined)
+  if (stated.length === 0) return undefined
+  const longest = Math.max(...stated)
+  return longest === 0 || longest > STREAM_IDLE_MS ? duration(longest) : undefined
+}
+
+function target({ backends, rewrite }: ForwardAction, rule: Rule): RouteAction {
+  const [first] = backends
+  const plain = !changeHeaders(backends) && !rewriteHosts(backends)
+  if (plain && backends.length === 1) return { cluster: first?.cluster ?? INVALID_CLUSTER }
+  const outer = changeHeaders(backends) ? rule : {}
+  const hostname = rewriteHosts(backends) ? rewrite?.hostname : undefined
+  return { weighted_clusters: { clusters: backends.map(backend => clusterWeight(backend, outer, hostname)) } }
+}
+
+function clusterWeight(
+  backend: WeightedBackend,
+  outer: HeaderChanges,
+  hostname: string | undefined,
+): WeightedCluster_ClusterWeight {
   return {
     name: backend.cluster ?? INVALID_CLUSTER,
     weight: backend.weight,
@@ -82,7 +108,7 @@ function clusterWeight(backend: WeightedBackend, outer: HeaderChanges): Weighted
       requestHeaders: followedBy(outer.requestHeaders, backend.requestHeaders),
       responseHeaders: followedBy(outer.responseHeaders, backend.responseHeaders),
     }),
-    host_rewrite_literal: backend.rewrite?.hostname,
+    host_rewrite_literal: backend.rewrite?.hostname ?? hostname,
   }
 }
 

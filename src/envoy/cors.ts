@@ -15,8 +15,12 @@ export function corsPolicy(cors: Cors): Any {
   }
 }
 
-/** `*` in an origin stands for one or more characters of its host name. */
-function originMatch(origin: string): EnvoyTypeMatcherStringMatcher {
+/**
+ * `*` in an origin stands for one or more characters of its host name. Browsers leave the port out where it is the
+ * scheme's own.
+ */
+function originMatch(given: string): EnvoyTypeMatcherStringMatcher {
+  const origin = given.replace(/^(http:.*):80$|^(https:.*):443$/, '$1$2')
   if (!origin.includes('*')) return { exact: origin }
   if (origin === '*') return { safe_regex: { regex: '.*' } }
   const parts = origin.split('*').map(part => part.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'))

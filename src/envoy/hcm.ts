@@ -26,7 +26,7 @@ const filters: readonly HttpFilter[] = [
   },
 ]
 
-/** What Envoy's best practices for edge proxies ask for; nothing here depends on a route. */
+/** What holds for every request unless told otherwise (docs/adr/0008); nothing here depends on a route. */
 const edge: HttpConnectionManager = {
   codec_type: 'AUTO',
   http_filters: filters,
@@ -35,7 +35,8 @@ const edge: HttpConnectionManager = {
   normalize_path: true,
   merge_slashes: true,
   path_with_escaped_slashes_action: 'UNESCAPE_AND_REDIRECT',
-  common_http_protocol_options: { idle_timeout: '3600s', headers_with_underscores_action: 'REJECT_REQUEST' },
+  common_http_protocol_options: { idle_timeout: '3600s' },
+  http_protocol_options: { accept_http_10: true },
   http2_protocol_options: {
     max_concurrent_streams: 100,
     initial_stream_window_size: 65_536,

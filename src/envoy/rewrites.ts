@@ -1,5 +1,5 @@
 import type { Match, PathChange } from '../model/index.js'
-import { barePrefix } from './matches.js'
+import { barePrefix, normalPath } from './matches.js'
 import type { RegexMatchAndSubstitute } from './types.gen.js'
 
 /** How a path is changed, in the words that RouteAction and RedirectAction share. */
@@ -18,7 +18,7 @@ function fullPathRewrite(value: string): PathRewrite {
  * `/xyz/bar`, and `/foo` → `/` makes `/foo` `/` (HTTPPathModifier.replacePrefixMatch has the table).
  */
 export function prefixRewrite(match: Match['path'], value: string): PathRewrite {
-  const prefix = barePrefix(match.value)
+  const prefix = barePrefix(normalPath(match.value))
   const replacement = barePrefix(value)
   if (replacement === '' && prefix === '') return {}
   if (replacement === '') {

@@ -105,12 +105,14 @@ function mirrorOf({ requestMirror }: HTTPRouteFilter, position: number): Filters
 }
 
 function corsOf(cors: NonNullable<HTTPRouteFilter['cors']>): Cors {
+  const { allowCredentials = false, exposeHeaders = [] } = cors
   return {
     allowOrigins: cors.allowOrigins ?? [],
-    allowCredentials: cors.allowCredentials ?? false,
+    allowCredentials,
     allowMethods: cors.allowMethods ?? [],
     allowHeaders: cors.allowHeaders ?? [],
-    exposeHeaders: cors.exposeHeaders ?? [],
+    // To a request with credentials `*` would be a header of that name (HTTPCORSFilter.exposeHeaders).
+    exposeHeaders: exposeHeaders.filter(name => !(allowCredentials && name === '*')),
     maxAgeSeconds: cors.maxAge ?? 5,
   }
 }

@@ -102,7 +102,7 @@ export interface ForwardAction {
     readonly numerator: number
     readonly denominator: number
   }[]
-  /** Whole-request time-out in ms; 0 = none. Absent = none. */
+  /** Whole-request time-out in ms; absent = none; 0 = none, and silence is no reason to cut the stream either. */
   readonly requestTimeoutMs?: number
   /** Per-try time-out in ms; 0 = none. */
   readonly backendTimeoutMs?: number

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { request, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
 import { connect as connectHttp2, createServer as createHttp2Server } from 'node:http2'
-import type { AddressInfo } from 'node:net'
+import { connect as connectTcp, type AddressInfo } from 'node:net'
 import { connect } from 'node:tls'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -171,6 +171,11 @@ const hosts = {
       match: aPath('RegularExpression', '/r/[0-9]{3}'),
       action: { kind: 'fixed', status: 206 },
     }),
+    aRule('encoded', { match: aPath('Exact', '/%7Eme/%41%20b'), action: { kind: 'fixed', status: 207 } }),
+    aRule('underscore', {
+      match: { headers: [{ name: 'my_key', type: 'Exact', value: '1' }] },
+      action: { kind: 'fixed', status: 208 },
+    }),
     aRule('prefix', { match: aPath('PathPrefix', '/foo/'), action: { kind: 'fixed', status: 200 } }),
   ],
   '*.example.com': [aRule('wild', { action: { kind: 'fixed', status: 410 } })],
@@ -235,6 +240,18 @@ const hosts = {
       responseHeaders: { set: [], add: [header('x-added', 'a,b')], remove: ['x-saw-path'] },
     }),
   ],
+  'hosts.example.com': [
+    aRule('both', {
+      match: aPath('PathPrefix', '/both'),
+      action: {
+        kind: 'forward',
+        mirrors: [],
+        backends: [{ weight: 1, cluster: CART, rewrite: { hostname: 'backend.example.com' } }],
+        rewrite: { hostname: 'rule.example.com' },
+      },
+    }),
+    aRule('rule', { action: forwardTo(CART, { rewrite: { hostname: 'rule.example.com' } }) }),
+  ],
   'weights.example.com': [
     aRule('w', {
       match: aPath('PathPrefix', '/half'),
@@ -266,6 +283,16 @@ const hosts = {
   ],
   'cors.example.com': [
     aRule('c', { match: aPath('PathPrefix', '/with'), cors, action: forward }),
+    aRule('any', {
+      match: aPath('PathPrefix', '/any'),
+      cors: { ...cors, allowOrigins: ['*'], allowMethods: ['*'], allowHeaders: ['*'] },
+      action: forward,
+    }),
+    aRule('port', {
+      match: aPath('PathPrefix', '/port'),
+      cors: { ...cors, allowOrigins: ['https://app.example.com:443', 'http://app.example.com:443'] },
+      action: forward,
+    }),
     aRule('without', { action: forward }),
   ],
   'h2.example.com': [aRule('h2', { action: forwardTo(H2) })],
@@ -353,6 +380,17 @@ t.test('what a real Envoy does with the rules', async t => {
     t.equal((await running.ask('example.com', port, '/foo')).status, 404)
     t.equal(await status('//foo///bar'), 200, 'slashes are merged')
     t.equal((await ask('match', '/foo%2fbar')).headers.location, '/foo/bar')
+    for (const path of ['/%7Eme/%41%20b', '/~me/A%20b', '/~m%65/A%20b'])
+      t.equal(await status(path), 207, path)
+    t.equal(await status('/any', { headers: { my_key: '1' } }), 208, 'a header name may have an underscore')
+  })
+
+  t.test('HTTP/1.0, which health checks and older proxies speak, is answered', async t => {
+    const socket = connectTcp(port, '127.0.0.1')
+    socket.end('GET /foo HTTP/1.0\r\nHost: match.example.com\r\n\r\n')
+    let answer = ''
+    for await (const part of socket) answer += String(part)
+    t.match(answer, /^HTTP\/1\.\d 200 /)
   })
 
   t.test('rewrites', async t => {
@@ -396,6 +434,11 @@ t.test('what a real Envoy does with the rules', async t => {
     t.notOk('x-saw-path' in answer.headers)
     t.notOk(Object.keys(answer.headers).some(name => name.startsWith('x-envoy')))
     t.notOk('server' in answer.headers, 'a backend that names no server stays so')
+  })
+
+  t.test('host rewrites: the backend has the last word', async t => {
+    t.equal((await ask('hosts', '/both')).headers['x-saw-host'], 'backend.example.com')
+    t.equal((await ask('hosts', '/')).headers['x-saw-host'], 'rule.example.com')
   })
 
   t.test('the share of an invalid backend answers 500, and that of an empty one 503', async t => {
@@ -443,6 +486,20 @@ t.test('what a real Envoy does with the rules', async t => {
     t.notOk('access-control-allow-origin' in refused.headers)
     t.equal(refused.body, '')
     t.equal((await preflight('https://app.example.com', '/')).body, 'cart')
+    t.match(
+      (await preflight('https://evil.example.net', '/any')).headers,
+      {
+        'access-control-allow-origin': 'https://evil.example.net',
+        'access-control-allow-methods': 'PUT',
+        'access-control-allow-credentials': 'true',
+      },
+      'beside credentials a * would mean nothing to a browser: what was asked for is echoed',
+    )
+    const port = async (origin: string) =>
+      'access-control-allow-origin' in (await preflight(origin, '/port')).headers
+    t.ok(await port('https://app.example.com'), 'browsers leave out the port that is the own one of a scheme')
+    t.notOk(await port('http://app.example.com'))
+    t.ok(await port('http://app.example.com:443'))
     const simple = await ask('cors', '/with', { headers: { origin: 'https://app.example.com' } })
     t.equal(simple.headers['access-control-allow-origin'], 'https://app.example.com')
     t.equal(simple.body, 'cart')

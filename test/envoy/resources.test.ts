@@ -139,7 +139,13 @@ t.test('the fields of a route', t => {
   const forward = (more: Parameters<typeof forwardTo>[1]) =>
     routeOf(aRule('x', { action: forwardTo(CART, more) }))['route']
   t.match(forward({ requestTimeoutMs: 1500 }), { timeout: '1.500s' })
+  const idle = (more: Parameters<typeof forwardTo>[1]) =>
+    (forward(more) as { idle_timeout?: string }).idle_timeout
   t.match(forward({ requestTimeoutMs: 600_000 }), { timeout: '600s', idle_timeout: '600s' })
+  t.equal(idle({ backendTimeoutMs: 600_000 }), '600s', 'silence cuts nothing before its time')
+  t.equal(idle({ requestTimeoutMs: 0 }), '0s', 'nor at all where none is wanted')
+  t.equal(idle({ requestTimeoutMs: 10_000, backendTimeoutMs: 0 }), undefined)
+  t.equal(idle({}), undefined)
   t.match(forward({ backendTimeoutMs: 250 }), {
     timeout: '0s',
     retry_policy: { num_retries: 2, per_try_timeout: '0.250s' },
