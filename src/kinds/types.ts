@@ -14,7 +14,16 @@ export interface Condition {
 }
 
 export interface GatewayClass extends KubeObject {
-  readonly spec: { readonly controllerName: string; readonly description?: string }
+  readonly spec: {
+    readonly controllerName: string
+    readonly description?: string
+    readonly parametersRef?: {
+      readonly group: string
+      readonly kind: string
+      readonly name: string
+      readonly namespace?: string
+    }
+  }
 }
 
 export interface LabelSelector {
@@ -53,10 +62,21 @@ export interface GatewayListener {
   }
 }
 
+/** How clients of HTTPS listeners are to prove who they are; as far as it must be known whether they are. */
+export interface FrontendTls {
+  readonly validation?: object
+}
+
 export interface Gateway extends KubeObject {
   readonly spec: {
     readonly gatewayClassName: string
     readonly listeners: readonly GatewayListener[]
+    readonly tls?: {
+      readonly frontend?: {
+        readonly default?: FrontendTls
+        readonly perPort?: readonly { readonly port: number; readonly tls?: FrontendTls }[]
+      }
+    }
     readonly addresses?: readonly { readonly type?: string; readonly value?: string }[]
     readonly infrastructure?: {
       readonly labels?: Readonly<Record<string, string>>

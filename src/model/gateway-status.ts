@@ -34,7 +34,8 @@ export function gatewayStatuses(engine: Engine, inputs: GatewayStatusInputs): Co
         overlaps: overlapping(listener, all),
       }
     })
-    return gatewayStatus(gateway, views, inputs.addressesOf(key, context))
+    const refused = whyGatewayRefused(gateway, context, references)
+    return gatewayStatus(gateway, views, inputs.addressesOf(key, context), refused)
   })
 }
 
@@ -60,9 +61,9 @@ function gatewayStatus(
   gateway: Gateway,
   views: readonly ListenerView[],
   addresses: readonly GatewayAddress[],
+  refused: Reason | undefined,
 ): ObjectStatus {
   const make = conditionsOf(gateway)
-  const refused = whyGatewayRefused(gateway)
   const listeners = views.map(view => listenerStatus(view, make, refused))
   const usable = usableAddresses(gateway, addresses)
   const unusable =

@@ -21,7 +21,7 @@ export interface Site {
 export function placeListeners(engine: Engine, references: References): Collection<readonly Site[]> {
   return engine.derive('gateway sites', references.gatewayListeners, (listeners, context, key) => {
     const gateway = context.get(references.gateways, key)
-    return gateway && !whyGatewayRefused(gateway) ? sitesOf(key, listeners) : undefined
+    return gateway && !whyGatewayRefused(gateway, context, references) ? sitesOf(key, listeners) : undefined
   })
 }
 

@@ -2,6 +2,7 @@ import type { Collection, Engine } from '../collections/index.js'
 import type { Backend, GatewayClass } from '../kinds/index.js'
 import { conditionsOf } from './conditions.js'
 import { supportedFeatures } from './features.js'
+import { whyClassRefused } from './gateway-refusal.js'
 import type { ObjectStatus } from './types.js'
 
 /** The status of every GatewayClass of ours. */
@@ -10,7 +11,7 @@ export function classStatuses(engine: Engine, classes: Collection<GatewayClass>)
     const accepted = { reason: 'Accepted', message: 'Gateways of this class are served' }
     return {
       kind: 'GatewayClass',
-      conditions: [conditionsOf(gatewayClass).isTrue('Accepted', accepted)],
+      conditions: [conditionsOf(gatewayClass).holds('Accepted', accepted, whyClassRefused(gatewayClass))],
       supportedFeatures,
     }
   })

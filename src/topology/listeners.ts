@@ -31,9 +31,9 @@ export function ownGateways(
 
 /** All listeners of one Gateway in the order of its spec, with the conflicts between them. */
 export function listenersOf(gateway: Gateway): Listener[] {
-  const { listeners } = gateway.spec
-  return listeners.map(listener => {
-    const refused = checks.map(check => check(listener, listeners)).find(reason => reason !== undefined)
+  const { spec } = gateway
+  return spec.listeners.map(listener => {
+    const refused = checks.map(check => check(listener, spec)).find(reason => reason !== undefined)
     return { ...acceptedListener(gateway, listener), ...(refused && { refused }) }
   })
 }
@@ -67,9 +67,15 @@ function hostnameOf(listener: GatewayListener): string | undefined {
 }
 
 type Refusal = NonNullable<Listener['refused']>
-type Check = (listener: GatewayListener, all: readonly GatewayListener[]) => Refusal | undefined
+type Spec = Gateway['spec']
+type Check = (listener: GatewayListener, spec: Spec) => Refusal | undefined
 
-const checks: readonly Check[] = [whyProtocolUnsupported, whyProtocolConflicts, whyHostnameConflicts]
+const checks: readonly Check[] = [
+  whyProtocolUnsupported,
+  whyProtocolConflicts,
+  whyHostnameConflicts,
+  whyClientsUnverified,
+]
 
 function whyProtocolUnsupported({ protocol }: GatewayListener): Refusal | undefined {
   if (carried[protocol]) return undefined
@@ -81,15 +87,14 @@ function whyProtocolUnsupported({ protocol }: GatewayListener): Refusal | undefi
 }
 
 /** Listeners of an unsupported protocol take no part in conflicts: they bind nothing. */
-function rivals(listener: GatewayListener, all: readonly GatewayListener[]): readonly GatewayListener[] {
-  return all.filter(other => other !== listener && other.port === listener.port && carried[other.protocol])
+function rivals(listener: GatewayListener, { listeners }: Spec): readonly GatewayListener[] {
+  return listeners.filter(
+    other => other !== listener && other.port === listener.port && carried[other.protocol],
+  )
 }
 
-function whyProtocolConflicts(
-  listener: GatewayListener,
-  all: readonly GatewayListener[],
-): Refusal | undefined {
-  const others = rivals(listener, all).filter(other => other.protocol !== listener.protocol)
+function whyProtocolConflicts(listener: GatewayListener, spec: Spec): Refusal | undefined {
+  const others = rivals(listener, spec).filter(other => other.protocol !== listener.protocol)
   if (others.length === 0) return undefined
   return {
     reason: 'ProtocolConflict',
@@ -98,17 +103,30 @@ function whyProtocolConflicts(
   }
 }
 
-function whyHostnameConflicts(
-  listener: GatewayListener,
-  all: readonly GatewayListener[],
-): Refusal | undefined {
+function whyHostnameConflicts(listener: GatewayListener, spec: Spec): Refusal | undefined {
   const hostname = hostnameOf(listener)
-  const others = rivals(listener, all).filter(other => hostnameOf(other) === hostname)
+  const others = rivals(listener, spec).filter(other => hostnameOf(other) === hostname)
   if (others.length === 0) return undefined
   return {
     reason: 'HostnameConflict',
     message: `port ${listener.port} has the same hostname (${hostname ?? 'none'}) in listener ${names(others)}`,
     conflicted: true,
+  }
+}
+
+/**
+ * Certificates of clients are not verified here. A listener that must is refused, since serving it would let in
+ * everybody (GatewayTLSConfig.frontend; what is said for a port replaces the default).
+ */
+function whyClientsUnverified({ port, protocol }: GatewayListener, { tls }: Spec): Refusal | undefined {
+  if (protocol !== 'HTTPS') return undefined
+  const { perPort = [], default: common } = tls?.frontend ?? {}
+  const own = perPort.find(each => each.port === port)
+  if (!(own ? own.tls : common)?.validation) return undefined
+  return {
+    reason: 'UnsupportedValue',
+    message: `tls.frontend asks for certificates of the clients of port ${port}, which is not supported`,
+    conflicted: false,
   }
 }
 

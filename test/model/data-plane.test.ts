@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { createEngine } from '../../src/collections/index.js'
 import { locatorOf } from '../../src/core/index.js'
-import type { HTTPRouteFilter, HTTPRouteRule } from '../../src/kinds/index.js'
+import { controllerName, type HTTPRouteFilter, type HTTPRouteRule } from '../../src/kinds/index.js'
 import {
   durationMs,
   modelText,
@@ -465,6 +465,29 @@ t.test(
   },
 )
 
+t.test('a port that must verify the certificates of its clients is not served to everybody', t => {
+  const validation = { caCertificateRefs: [{ group: '', kind: 'ConfigMap', name: 'clients' }] }
+  const served = (frontend: object) => {
+    const gateway = aGateway('public', [aListener('http', 80), ...secure.spec.listeners], {
+      tls: { frontend },
+    })
+    const world = aWorld([aClass(), gateway, aSecret('tls', shop), aSecret('tls-2', other)])
+    const exact: Record<string, string | number> = listenerTold(world, 'exact')
+    return [valuesOf(world.model.ports).map(({ port }) => port), exact['Accepted']]
+  }
+  t.strictSame(served({ default: {} }), [[80, 443], 'True Accepted'])
+  t.strictSame(served({ default: { validation } }), [[80], 'False UnsupportedValue'])
+  t.strictSame(served({ default: { validation }, perPort: [{ port: 443, tls: {} }] }), [
+    [80, 443],
+    'True Accepted',
+  ])
+  t.strictSame(served({ default: {}, perPort: [{ port: 443, tls: { validation } }] }), [
+    [80],
+    'False UnsupportedValue',
+  ])
+  t.end()
+})
+
 t.test('a Secret that is no key pair takes down its listener only', t => {
   const bad: readonly [string, { crt: string; key: string } | undefined, RegExp][] = [
     ['missing', undefined, /does not exist/],
@@ -565,6 +588,12 @@ t.test('the status of a Gateway', t => {
   const tuned = gateway([http], { infrastructure: { parametersRef: { group: 'g', kind: 'K', name: 'n' } } })
   t.match(gatewayTold(tuned), { Accepted: 'False InvalidParameters', Programmed: 'False Invalid' })
   t.equal(tuned.model.ports.size, 0, 'a Gateway that is not accepted binds nothing')
+  const parametersRef = { group: 'g', kind: 'K', name: 'n' }
+  const tunedClass = { ...aClass(), spec: { controllerName, parametersRef } }
+  const ofTunedClass = gateway([http]).put(tunedClass)
+  t.match(gatewayTold(ofTunedClass), { Accepted: 'False InvalidParameters', Programmed: 'False Invalid' })
+  t.equal(ofTunedClass.model.ports.size, 0, 'nor does one whose class is not')
+  t.match(gatewayTold(ofTunedClass.put(aClass())), { Accepted: 'True Accepted' }, 'until it is')
   t.match(listenerTold(gateway([http, aListener('more', 80)]), 'more'), {
     Accepted: 'False HostnameConflict',
     Programmed: 'False Invalid',
