@@ -82,6 +82,7 @@ async function started(options: StartOptions, closing: Closing): Promise<Running
     xds: xdsAddress,
     ready: () => served.ready(),
     problems: () => directory.problems(),
+    waitingFor: () => (options.allowPartial ? [] : directory.incomplete()),
     gateways: () => served.gateways(),
     close: () => closing.close(),
   }

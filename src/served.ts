@@ -52,7 +52,7 @@ function hasAcknowledged({ gateway, types }: ClientState, xds: XdsServer): boole
   )
 }
 
-function served(gateway: Locator, { derivation, proxies, address }: ServedParts): ServedGateway {
+function served(gateway: Locator, { derivation, proxies, xds, address }: ServedParts): ServedGateway {
   const ports = [...derivation.model.ports.entries()].map(([, port]) => port)
   const addresses = ports
     .filter(port => port.gateway === gateway)
@@ -61,5 +61,20 @@ function served(gateway: Locator, { derivation, proxies, address }: ServedParts)
     .map(port => `${address.includes(':') ? `[${address}]` : address}:${port}`)
   const envoy = proxies?.list().find(proxy => proxy.gateway === gateway)
   const running = envoy?.pid !== undefined && envoy.admin !== undefined
-  return { gateway, addresses, ...(running && { envoy: { pid: envoy.pid, admin: envoy.admin } }) }
+  const refusals = xds
+    .clients()
+    .filter(client => client.gateway === gateway)
+    .flatMap(refusalsOf)
+  return {
+    gateway,
+    addresses,
+    refusals: [...new Set(refusals)],
+    ...(running && { envoy: { pid: envoy.pid, admin: envoy.admin } }),
+  }
+}
+
+function refusalsOf({ types }: ClientState): string[] {
+  return Object.values(types).flatMap(({ state, refusal }) =>
+    state === 'refused' && refusal ? [refusal.message] : [],
+  )
 }

@@ -57,7 +57,7 @@ Example:
 
 Exit codes:
   0  all is well
-  1  problems in your objects
+  1  problems in your objects or their files
   2  the command was called wrongly
-  3  a fault: a peer, a file or an address failed`
+  3  a fault: a peer, an address or this machine failed`
 }

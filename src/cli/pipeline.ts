@@ -14,7 +14,7 @@ export interface Pipeline {
   translate(objects: readonly KubeObject[]): Translation
   /**
    * Starts the control plane and resolves when its sockets are bound. Throws a Fault (ADDRESS_IN_USE,
-   * ADDRESS_UNAVAILABLE, DIRECTORY_GONE, ENVOY_MISSING) and then leaves nothing running.
+   * ADDRESS_UNAVAILABLE, DIRECTORY_MISSING, ENVOY_MISSING) and then leaves nothing running.
    */
   start(options: StartOptions): Promise<Running>
 }
@@ -97,6 +97,8 @@ export interface Running {
   ready(): Promise<void>
   /** What is wrong with the user's files now. */
   problems(): readonly Problem[]
+  /** Files that have never been good and hold everything else back. Empty once something is published. */
+  waitingFor(): readonly string[]
   /** Gateways of ours with the addresses that they serve at (`127.0.0.1:8080`) and their Envoy, if any. */
   gateways(): readonly ServedGateway[]
   /** Stops everything that was started, Envoys included. */
@@ -107,4 +109,6 @@ export interface ServedGateway {
   readonly gateway: Locator
   readonly addresses: readonly string[]
   readonly envoy?: { readonly pid: number; readonly admin: string }
+  /** What proxies say of the configuration that they refuse, for example that a port is in use. */
+  readonly refusals: readonly string[]
 }

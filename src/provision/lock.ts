@@ -39,6 +39,11 @@ async function isHeld(path: string): Promise<boolean> {
   return made !== undefined && made.mtimeMs >= Date.now() - process.uptime() * 1000
 }
 
+/** The process that signed a lock, `undefined` when nobody has. */
+export async function holderOf(path: string): Promise<number | undefined> {
+  return Number(await readFile(path, 'utf8').catch(() => '')) || undefined
+}
+
 /** True while a process of this number runs, whoever owns it; one that only waits to be reaped does not. */
 export function isAlive(pid: number): boolean {
   if (!Number.isInteger(pid) || pid <= 0) return false

@@ -6,7 +6,7 @@ import { Fault, parseLocator } from '../core/index.js'
 import type { Warmth } from '../xds/index.js'
 import { isWarm } from './admin.js'
 import { endProcess, findProcess } from './envoy-process.js'
-import { takeLock } from './lock.js'
+import { holderOf, takeLock } from './lock.js'
 import type { ProxyState } from './proxy.js'
 import { Proxy } from './proxy.js'
 
@@ -52,8 +52,12 @@ const warmthLimitMs = 10_000
  * its Gateway is gone. Throws a Fault ALREADY_RUNNING when a living control plane owns the directory.
  */
 export async function startProxies(options: ProxiesOptions): Promise<Proxies> {
-  const release = await takeLock(join(options.directory, 'owner'))
-  if (!release) throw new Fault('ALREADY_RUNNING', `${options.directory} belongs to a running control plane`)
+  const owner = join(options.directory, 'owner')
+  const release = await takeLock(owner)
+  if (!release) {
+    const holder = (await holderOf(owner)) ?? 'unknown'
+    throw new Fault('ALREADY_RUNNING', `the folder is served already (process ${holder}, lock ${owner})`)
+  }
   return new LocalProxies(options, release)
 }
 

@@ -22,7 +22,7 @@ export interface DirectoryOptions {
 
 /** A folder of manifests whose objects are in the store. */
 export interface Directory {
-  /** Resolves when all files have been read once; rejects with a Fault DIRECTORY_GONE where nothing is to be read. */
+  /** Resolves when all files have been read once; rejects with a Fault DIRECTORY_MISSING where nothing is to be read. */
   readonly ready: Promise<void>
   /** What is wrong now, in order of file, line and column. Also says when the folder is away. */
   problems(): readonly Problem[]
@@ -132,7 +132,7 @@ class WatchedDirectory implements Directory {
 
   async #open(): Promise<void> {
     const stats = await stat(this.#path, { bigint: true }).catch((cause: unknown) => {
-      throw gone(this.#path, cause)
+      throw new Fault('DIRECTORY_MISSING', `cannot read ${this.#path}`, { cause })
     })
     const [root, scope] = stats.isDirectory() ? [this.#path, ''] : [dirname(this.#path), basename(this.#path)]
     this.#scope = scope
@@ -256,8 +256,8 @@ class WatchedDirectory implements Directory {
   }
 }
 
-function gone(path: string, cause?: unknown): Fault {
-  return new Fault('DIRECTORY_GONE', `cannot read ${path}`, { cause })
+function gone(path: string): Fault {
+  return new Fault('DIRECTORY_GONE', `cannot read ${path}`)
 }
 
 function goneProblem(path: string, fault: Fault): Problem {

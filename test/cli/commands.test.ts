@@ -70,7 +70,12 @@ t.test('a wrong call ends with 2 and says what to do', async t => {
     [['topology', '-f', quickstart, '--depth', '2'], /--depth needs --root/],
     [['up', '.', '--http', 'here'], /host:port/],
     [['up', '.', '--xds', '127.0.0.1:70000'], /host:port/],
-    [['up', '.', '--concurrency', '0'], /above 0/],
+    [['topology', '-f', quickstart, '--root', 'default/shop'], /KIND\.GROUP:NAMESPACE\/NAME/],
+    [['status', '--server', ''], /--server '' is no address/],
+    [['status', '--server', 'ftp://127.0.0.1'], /ftp:\/\/127\.0\.0\.1 is no address/],
+    [['up', '.', '--concurrency', '0'], /from 1 to 9999/],
+    [['up', '.', '--listener-address', 'here'], /an IP address is wanted/],
+    [['up', '.', '--dns', 'localhost:53'], /ip:port/],
     [['up'], /missing required argument 'directory'/],
     [['no-such-command'], /unknown command/],
   ] as const) {
@@ -140,6 +145,11 @@ t.test('topology', async t => {
   t.match(tree.out, /GatewayClass gatewright[\s\S]*Gateway default\/quickstart[\s\S]*HTTPRoute default\/shop/)
   t.match((await run(['topology', '-f', quickstart, '-o', 'dot'])).out, /^digraph/)
   t.match((await run(['topology', '-f', quickstart, '-o', 'mermaid'])).out, /^(graph|flowchart)/)
+  t.same(await run(['topology', '-f', quickstart, '--name', 'nothing']), {
+    code: 0,
+    out: '',
+    err: 'no object to show\n',
+  })
   const json = await run(['topology', '-f', quickstart, '-o', 'json', '--kind', 'Backend'])
   const { nodes } = JSON.parse(json.out) as { nodes: { kind: string; name: string }[] }
   t.same(nodes.map(node => `${node.kind} ${node.name}`).sort(), ['Backend next', 'Backend stable'])

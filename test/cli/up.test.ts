@@ -142,6 +142,7 @@ t.test('up with a file that cannot be read waits for it', async t => {
   await writeFile(file, 'kind: [')
   const { said, until } = up(t, directory, state)
   await until('err', /routes\.yaml:\d+:\d+/)
+  await until('err', /^waiting: nothing is published until \S*routes\.yaml can be read; --allow-partial/m)
   t.notMatch(said.out, /^ready$/m)
   await writeFile(file, routes)
   await until('out', /^ready$/m)
@@ -169,14 +170,27 @@ t.test('up says what keeps it from starting, and leaves nothing running', async 
   }
   const gone = up(t, join(directory, 'nothing-here'), state)
   t.equal(await gone.ended, 3)
-  t.match(gone.said.err, /\[DIRECTORY_GONE\].*nothing-here/)
+  t.match(gone.said.err, /\[DIRECTORY_MISSING\].*nothing-here/)
 
   const first = up(t, directory, state)
   await first.until('out', /^ready$/m)
   const second = up(t, directory, state)
   t.equal(await second.ended, 3)
-  t.match(second.said.err, /\[ALREADY_RUNNING\]/)
+  t.match(second.said.err, new RegExp(`\\[ALREADY_RUNNING\\].*process ${process.pid}`))
   t.equal(await first.stop(), 0)
+})
+
+t.test('up says which port its Envoy cannot bind', async t => {
+  const { directory, state, port } = await aQuickstart(t)
+  const taken = createServer().listen(port, '127.0.0.1')
+  await once(taken, 'listening')
+  t.teardown(() => taken.close())
+  const { said, until } = up(t, directory, state)
+  await until('out', /^ready$/m)
+  t.match(
+    said.out,
+    new RegExp(`^  Envoy refuses: .*cannot bind '127\\.0\\.0\\.1:${port}': Address already`, 'm'),
+  )
 })
 
 t.test('when up is killed its Envoy goes on serving, and the next up takes it over', async t => {

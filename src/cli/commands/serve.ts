@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { realpath } from 'node:fs/promises'
+import { isIP } from 'node:net'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { Command } from 'commander'
@@ -36,7 +37,7 @@ export const addUp: AddCommand = (program, context, done) => {
   sharedOptions(command)
     .addOption(address('--envoy-admin', "admin page of the first Gateway's Envoy", '127.0.0.1:15020'))
     .option('--concurrency <threads>', 'worker threads of each Envoy', positive, 2)
-    .addOption(address('--dns', "resolver for the hosts of Backends, instead of this machine's"))
+    .option('--dns <ip:port>', "resolver for the hosts of Backends, instead of this machine's", resolver)
     .addOption(listenerAddress('127.0.0.1'))
     .addHelpText(
       'after',
@@ -81,19 +82,30 @@ function sharedOptions(command: Command): Command {
 }
 
 const listenerAddress = (preset: string) =>
-  new Option('--listener-address <ip>', 'where the listeners of Gateways are bound').default(preset)
+  new Option('--listener-address <ip>', 'where the listeners of Gateways are bound')
+    .default(preset)
+    .argParser(text => {
+      if (isIP(text) > 0) return text
+      throw new InvalidArgumentError('an IP address is wanted, for example 127.0.0.1.')
+    })
 
-function address(flag: string, what: string, preset?: string): Option {
-  const note = preset === undefined ? '' : '; port 0 = any free one, printed'
+function address(flag: string, what: string, preset: string): Option {
+  const note = '; port 0 = any free one, printed'
   return new Option(`${flag} <host:port>`, `${what}${note}`).default(preset).argParser(text => {
     const port = Number(/^(?:\[[^\]]+\]|[^:[\]]+):(\d{1,5})$/.exec(text)?.[1] ?? NaN)
-    if (port >= 0 && port <= 65535) return text
-    throw new InvalidArgumentError('wanted is host:port, for example 127.0.0.1:0.')
+    if (port <= 65_535) return text
+    throw new InvalidArgumentError('wanted is host:port with a port up to 65535, for example 127.0.0.1:0.')
   })
 }
 
+function resolver(text: string): string {
+  const [, v6, v4, port] = /^(?:\[([^\]]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(text) ?? []
+  if (isIP(v6 ?? v4 ?? '') > 0 && Number(port) <= 65_535) return text
+  throw new InvalidArgumentError('wanted is ip:port, for example 127.0.0.1:53.')
+}
+
 function positive(text: string): number {
-  if (!/^[1-9]\d{0,3}$/.test(text)) throw new InvalidArgumentError('a whole number above 0 is wanted.')
+  if (!/^[1-9]\d{0,3}$/.test(text)) throw new InvalidArgumentError('a whole number from 1 to 9999 is wanted.')
   return Number(text)
 }
 
@@ -117,7 +129,7 @@ async function serve(context: CommandContext, options: StartOptions): Promise<Ex
   const running = await (await context.pipeline()).start(options)
   try {
     terminal.out(`HTTP  http://${running.http}\nxDS   ${running.xds}\n`)
-    terminal.err(problemLines(running.problems(), terminal.colour))
+    terminal.err(problemLines(running.problems(), terminal.colour) + waitingLine(running))
     const ready = running.ready().then(() => terminal.out(`${gatewayLines(running)}ready\n`))
     await Promise.race([ready, interrupted])
     await interrupted
@@ -128,11 +140,19 @@ async function serve(context: CommandContext, options: StartOptions): Promise<Ex
   return exitCodes.ok
 }
 
+function waitingLine(running: Running): string {
+  const files = running.waitingFor()
+  if (files.length === 0) return ''
+  return `waiting: nothing is published until ${files.join(', ')} can be read; --allow-partial serves the rest\n`
+}
+
 function gatewayLines(running: Running): string {
-  const lines = running.gateways().map(({ gateway, addresses, envoy }) => {
+  const lines = running.gateways().map(({ gateway, addresses, envoy, refusals }) => {
     const { namespace = '', name } = parseLocator(gateway)
     const by = envoy ? `, Envoy ${envoy.pid} (admin http://${envoy.admin})` : ''
-    return `Gateway ${namespace}/${name}: ${addresses.join(', ') || 'no listener'}${by}\n`
+    const lines = [`Gateway ${namespace}/${name}: ${addresses.join(', ') || 'no listener'}${by}`]
+    for (const refusal of refusals) lines.push(`  Envoy refuses: ${refusal.trim().replaceAll('\n', ' ')}`)
+    return `${lines.join('\n')}\n`
   })
   return lines.length === 0 ? 'no Gateway of ours is here yet\n' : lines.join('')
 }

@@ -24,7 +24,11 @@ export const addTopology: AddCommand = (program, context, done) => {
     .option('--kind <kind...>', 'only these kinds')
     .option('--namespace <namespace>', 'only this namespace')
     .option('--name <name>', 'only this name')
-    .option('--root <locator>', 'only what can be reached from here')
+    .option(
+      '--root <locator>',
+      'only what can be reached from here, for example gateway.gateway.networking.k8s.io:default/edge',
+      locator,
+    )
     .option('--depth <edges>', 'so many edges away from --root', wholeNumber)
     .addHelpText(
       'after',
@@ -41,7 +45,8 @@ export const addTopology: AddCommand = (program, context, done) => {
           ? await offline(context, file, filter, format)
           : [await ask(server, '/v1/topology', { ...filter, format }), exitCodes.ok]
       const shown = output === 'tree' ? toTree(JSON.parse(text) as View) : text
-      context.terminal.out(shown.endsWith('\n') ? shown : `${shown}\n`)
+      if (shown === '') context.terminal.err('no object to show\n')
+      else context.terminal.out(shown.endsWith('\n') ? shown : `${shown}\n`)
       done(code)
     })
 }
@@ -55,6 +60,11 @@ async function offline(
   const { objects, problems } = await loadFiles(context, file)
   const text = (await context.pipeline()).translate(objects).topology(filter, format)
   return [text, exitCodeOf(problems)] as const
+}
+
+function locator(text: string): string {
+  if (/^[^:/#]+:([^/#]+\/)?[^/#]+(#.+)?$/.test(text)) return text
+  throw new InvalidArgumentError('a locator is wanted, KIND.GROUP:NAMESPACE/NAME: the `id` of -o json.')
 }
 
 function wholeNumber(text: string): number {
