@@ -13,6 +13,8 @@ import {
 export interface DerivationOptions {
   /** Where proxies bind their ports; default `0.0.0.0`. */
   readonly listenerAddress?: string
+  /** One proxy has a port for itself, see ResourceOptions; default: false. */
+  readonly exclusivePorts?: boolean
   /** Where Gateways can be reached; default: nowhere. */
   readonly addresses?: readonly GatewayAddress[]
   /** Told of a bug in the derivation of one entry, see EngineOptions; absent: it throws. */
@@ -38,13 +40,16 @@ export interface Derivation {
 
 /** The sentence of the system's pure part: objects → references → model → Envoy resources, and the topology. */
 export function createDerivation(options: DerivationOptions = {}): Derivation {
-  const { onError, listenerAddress, addresses = [] } = options
+  const { onError, listenerAddress, exclusivePorts = false, addresses = [] } = options
   const engine = createEngine({ ...(onError && { onError }) })
   const mirrored = mirror(engine)
   const { objects } = mirrored
   const references = resolveReferences(engine, objects)
   const model = createModel(engine, objects, references, { addresses })
-  const { placed } = createResources(engine, model, { ...(listenerAddress && { listenerAddress }) })
+  const { placed } = createResources(engine, model, {
+    exclusivePorts,
+    ...(listenerAddress && { listenerAddress }),
+  })
   const topology = createTopology()
   return {
     engine,

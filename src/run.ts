@@ -35,6 +35,8 @@ async function started(options: StartOptions, closing: Closing): Promise<Running
   const store = createStore()
   const derivation = createDerivation({
     listenerAddress,
+    // Envoys of one machine would else share a port, each with half of the connections.
+    exclusivePorts: options.envoy !== undefined,
     addresses: [{ type: 'IPAddress', value: reachable(listenerAddress) }],
     onError: (collection, key, error) =>
       log.error({ collection, key, error }, 'a bug: this entry keeps its last value'),

@@ -15,15 +15,16 @@ const tlsInspector: ListenerFilter = {
 
 /**
  * A bound port. It depends on ports, hostnames, certificates' names and TLS settings only: whatever else changed here
- * would drain connections.
+ * would drain connections. An exclusive one is refused while another process has the port, instead of sharing it.
  */
-export function listenerResource(port: Port, address: string): Resource {
+export function listenerResource(port: Port, address: string, exclusive = false): Resource {
   const name = listenerName(port.gateway, port.port)
   const tls = port.protocol === 'HTTPS'
   return resourceOf('listener', name, {
     name,
     address: socketAddress(address, port.port),
     per_connection_buffer_limit_bytes: 32_768,
+    ...(exclusive && { enable_reuse_port: false }),
     listener_filters: tls ? [tlsInspector] : undefined,
     filter_chains: port.chains.map(chain => filterChain(chain, port)),
   })

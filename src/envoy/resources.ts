@@ -19,6 +19,8 @@ export type DataPlanes = Pick<
 export interface ResourceOptions {
   /** Where proxies bind their ports; default `0.0.0.0`. */
   readonly listenerAddress?: string
+  /** One proxy has a port for itself: right where several run on one machine. Default: false. */
+  readonly exclusivePorts?: boolean
   /** Keys the versions of secrets; all replicas must have the same. Default: the empty key, see {@link secretVersionOf}. */
   readonly versionKey?: string
 }
@@ -37,7 +39,7 @@ export function createResources(engine: Engine, model: DataPlanes, options: Reso
   registry()
   return {
     placed: engine.union('resources', [
-      placeListeners(engine, model.ports, options.listenerAddress ?? '0.0.0.0'),
+      placeListeners(engine, model.ports, options),
       placeRoutes(engine, model),
       placeClusters(engine, model.clusters),
       placeEndpoints(engine, model),
@@ -59,11 +61,16 @@ function place(gateway: string, resource: Resource): [string, Placed] {
   return [placeKey(gateway, resource.type, resource.name), { gateway, resource }]
 }
 
-function placeListeners(engine: Engine, ports: Collection<Port>, address: string): Collection<Placed> {
+function placeListeners(
+  engine: Engine,
+  ports: Collection<Port>,
+  options: ResourceOptions,
+): Collection<Placed> {
+  const { listenerAddress = '0.0.0.0', exclusivePorts } = options
   return engine.expand(
     'listener resources',
     ports,
-    port => [place(port.gateway, listenerResource(port, address))],
+    port => [place(port.gateway, listenerResource(port, listenerAddress, exclusivePorts))],
     samePlaced,
   )
 }

@@ -56,8 +56,8 @@ interface Report {
   }[]
 }
 
-async function programmed(plane: ControlPlane) {
-  const { conditions } = await plane.json<Report>('/v1/status?kind=Gateway')
+async function programmed(plane: ControlPlane, gatewayName = 'public') {
+  const { conditions } = await plane.json<Report>(`/v1/status?kind=Gateway&name=${gatewayName}`)
   const found = conditions.find(({ part, type }) => part === undefined && type === 'Programmed')
   if (!found) throw new Error('the Gateway has no condition Programmed')
   return found
@@ -132,3 +132,16 @@ t.test(
     t.equal((await programmed(plane)).status, 'True', 'and it heals')
   },
 )
+
+t.test('two Gateways do not share a port: the second is refused it, and the first goes on alone', async t => {
+  const { folder, plane, port } = await onStage(t)
+  const second = gateway({ name: 'http', port }) as { metadata: object }
+  folder.write('second.yaml', { ...second, metadata: { name: 'second', namespace: 'shop' } })
+  const refused = await eventually(
+    () => programmed(plane, 'second'),
+    ({ status, reason }) => status === 'False' && reason === 'Invalid',
+  )
+  t.match(refused.message, /Address already in use|cannot bind/i)
+  t.equal((await programmed(plane)).status, 'True')
+  for (let i = 0; i < 50; i++) t.equal((await send({ port, host: 'r.test', path: '/' })).body, 'a')
+})
