@@ -75,6 +75,13 @@ abstract class Derived<V> extends Keyed<V> {
     }
   }
 
+  /** Brings one entry up to date; without `compute` there is nothing left that it could follow from. */
+  protected renew(key: string, compute: ((context: Context) => V | undefined) | undefined): void {
+    if (!compute) this.forget(key)
+    const result = compute && this.evaluate(key, compute)
+    if (result !== keep) this.commit(key, result)
+  }
+
   protected forget(key: string): void {
     const entry = this.#entries.get(key)
     if (!entry) return
@@ -120,13 +127,7 @@ export class Mapped<I, O> extends Derived<O> implements Follower<I> {
   *settle(): Iterable<void> {
     for (const key of this.takeDirty()) {
       const value = this.#from.get(key)
-      if (value === undefined) {
-        this.forget(key)
-        this.commit(key, undefined)
-      } else {
-        const result = this.evaluate(key, context => this.#fn(value, context, key))
-        if (result !== keep) this.commit(key, result)
-      }
+      this.renew(key, value === undefined ? undefined : context => this.#fn(value, context, key))
       yield
     }
   }
@@ -234,13 +235,8 @@ export class Grouped<V, O> extends Derived<O> implements IndexFollower {
 
   *settle(): Iterable<void> {
     for (const value of this.takeDirty()) {
-      if (this.#index.count(value) === 0) {
-        this.forget(value)
-        this.commit(value, undefined)
-      } else {
-        const result = this.evaluate(value, context => this.#fn(value, this.#index.members(value), context))
-        if (result !== keep) this.commit(value, result)
-      }
+      const members = this.#index.members(value)
+      this.renew(value, members.length === 0 ? undefined : context => this.#fn(value, members, context))
       yield
     }
   }
