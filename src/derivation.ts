@@ -1,3 +1,4 @@
+import { nextTurn } from './core/index.js'
 import { createEngine, type Collection, type Engine } from './collections/index.js'
 import { createResources, type Placed } from './envoy/index.js'
 import { createModel, type GatewayAddress, type Model } from './model/index.js'
@@ -78,12 +79,12 @@ export function createDerivation(options: DerivationOptions = {}): Derivation {
     async takeSliced(updates) {
       mirrored.apply(updates)
       for (let from = 0; from < updates.length; from += slice) {
-        if (from > 0) await new Promise(resolve => setImmediate(resolve))
+        if (from > 0) await nextTurn()
         topology.apply(updates.slice(from, from + slice))
       }
       await engine.flushSliced()
       // Whoever publishes all of it begins a turn of the event loop of its own.
-      await new Promise(resolve => setImmediate(resolve))
+      await nextTurn()
     },
   }
 }

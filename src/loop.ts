@@ -1,3 +1,4 @@
+import { nextTurn } from './core/index.js'
 import type { Log, Metrics } from './core/index.js'
 import type { Derivation } from './derivation.js'
 import type { Reporter } from './status/index.js'
@@ -58,7 +59,7 @@ export class Loop {
     // It is when the turn under way has ended, and the one that follows it.
     for (let turns = 0; turns < 2; turns++) {
       await this.#turn
-      await new Promise(resolve => setImmediate(resolve))
+      await nextTurn()
     }
     await this.#turn
   }

@@ -1,3 +1,4 @@
+import { nextTurn } from '../core/index.js'
 import { Expanded, Grouped, Mapped, Rostered, United, type DerivedOptions } from './derived.js'
 import { equal } from './equal.js'
 import { indexOf, KeyedIndex } from './keyed-index.js'
@@ -83,8 +84,4 @@ function runSlice(wave: Generator<void, void>, deadline: number, now: () => numb
     if (wave.next().done) return true
     if (done % 32 === 31 && now() >= deadline) return false
   }
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise(resolve => setImmediate(resolve))
 }

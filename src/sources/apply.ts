@@ -1,3 +1,4 @@
+import { nextTurn } from '../core/index.js'
 import type { Applied, Store, StoreEvent } from '../store/index.js'
 
 /** So many events are one transaction; taking them holds the event loop for some 5 ms. */
@@ -7,7 +8,7 @@ const most = 250
 export async function applySliced(store: Store, events: readonly StoreEvent[]): Promise<Applied> {
   let sum = store.apply(events.slice(0, most))
   for (let at = most; at < events.length; at += most) {
-    await new Promise(resolve => setImmediate(resolve))
+    await nextTurn()
     sum = together(sum, store.apply(events.slice(at, at + most)))
   }
   return sum

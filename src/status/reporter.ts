@@ -1,3 +1,4 @@
+import { nextTurn } from '../core/index.js'
 import type { Collection, Engine } from '../collections/index.js'
 import type { Clock, Locator } from '../core/index.js'
 import type { ObjectStatus } from '../model/index.js'
@@ -44,7 +45,7 @@ export function createReporter(
       const due = [...waiting]
       waiting.clear()
       for (const [i, locator] of due.entries()) {
-        if (i % slice === slice - 1) await new Promise(resolve => setImmediate(resolve))
+        if (i % slice === slice - 1) await nextTurn()
         update(locator)
       }
     },
