@@ -5,7 +5,7 @@ import { decode, typeUrls } from './envoy/index.js'
 import type { Loop } from './loop.js'
 import { topologyText } from './offline.js'
 import type { Readiness, ServerContext, TopologyReader } from './server/index.js'
-import { decideAdmission, type Directory, type Relay } from './sources/index.js'
+import { decideAdmission, type Directory, type Receiver } from './sources/index.js'
 import type { Reporter } from './status/index.js'
 import type { Store } from './store/index.js'
 import type { XdsServer } from './xds/index.js'
@@ -16,7 +16,7 @@ export interface AnswerParts {
   readonly xds: XdsServer
   readonly reporter: Reporter
   readonly directory: Directory
-  readonly relay: Relay
+  readonly receiver: Receiver
   readonly loop: Loop
   readonly log: Log
   readonly metrics: Metrics
@@ -27,7 +27,7 @@ export const version = (createRequire(import.meta.url)('../package.json') as { v
 
 /** What the server may ask, answered by the parts of a running control plane. */
 export function answersFor(parts: AnswerParts): ServerContext {
-  const { store, derivation, xds, reporter, directory, relay, loop, log, metrics } = parts
+  const { store, derivation, xds, reporter, directory, receiver, loop, log, metrics } = parts
   let readings = 0
   directory.subscribe(() => readings++)
   return {
@@ -43,7 +43,7 @@ export function answersFor(parts: AnswerParts): ServerContext {
     xds: { ...xds, describe: resource => decode(typeUrls[resource.type], resource.bytes) },
     // What was admitted is no fact yet: without an API server there is nobody to read it back from.
     admit: request => decideAdmission(request, { snapshot: store.snapshot() }).verdict,
-    receive: messages => relay.receive(messages),
+    receive: messages => receiver.receive(messages),
     async reconcile() {
       const { accepted, stale, duplicate } = await directory.rescan()
       await loop.settled()

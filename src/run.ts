@@ -7,7 +7,7 @@ import { bootstrap } from './envoy/index.js'
 import { Loop } from './loop.js'
 import { startProxies, type Proxies } from './provision/index.js'
 import { createServer } from './server/index.js'
-import { createRelay, watchDirectory } from './sources/index.js'
+import { createReceiver, watchDirectory } from './sources/index.js'
 import { servedBy } from './served.js'
 import { createReporter } from './status/index.js'
 import { createStore } from './store/index.js'
@@ -59,9 +59,9 @@ async function started(options: StartOptions, closing: Closing): Promise<Running
   const loop = new Loop({ store, derivation, publisher, reporter, complete, log, metrics })
   closing.add(() => loop.close())
 
-  const relay = createRelay({ store, clock, log, metrics })
-  closing.add(() => relay.close())
-  const answers = answersFor({ store, derivation, xds, reporter, directory, relay, loop, log, metrics })
+  const receiver = createReceiver({ store, clock, log, metrics })
+  closing.add(() => receiver.close())
+  const answers = answersFor({ store, derivation, xds, reporter, directory, receiver, loop, log, metrics })
   const server = await createServer(answers)
   closing.add(() => server.close())
   const http = await server.listen(options.http)

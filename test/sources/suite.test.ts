@@ -3,7 +3,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import type { Test } from 'tap'
-import { createRelay, reconcile, watchDirectory } from '../../src/sources/index.js'
+import { createReceiver, reconcile, watchDirectory } from '../../src/sources/index.js'
 import { createStore } from '../../src/store/index.js'
 import type { Snapshot, Store } from '../../src/store/index.js'
 import { aFolder } from './manifests.js'
@@ -39,7 +39,7 @@ const sources: Readonly<Record<string, MakeSource>> = {
     }
   },
   'relayed events': (_, store) => {
-    const relay = createRelay({ store })
+    const relay = createReceiver({ store })
     let shown: readonly Manifest[] = []
     let version = 0
     const event = (type: string, { metadata, ...object }: Manifest) => ({
@@ -60,7 +60,7 @@ const sources: Readonly<Record<string, MakeSource>> = {
     })
   },
   'relayed SYNCs': (_, store) => {
-    const relay = createRelay({ store })
+    const relay = createReceiver({ store })
     let version = 0
     return Promise.resolve({
       async show(objects: readonly Manifest[]) {

@@ -1,5 +1,5 @@
-import type { KubeObject, Locator, Problem } from '../core/index.js'
-import type { StoreEvent } from '../store/index.js'
+import type { KubeObject, Locator, Problem } from '../../core/index.js'
+import type { StoreEvent } from '../../store/index.js'
 import type { PlacedObject } from './manifest.js'
 
 /**

@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache'
-import type { Clock, KindId, KubeObject } from '../core/index.js'
-import { isVersion } from '../store/index.js'
-import type { Fields } from './message.js'
-import { isFields, textOf } from './message.js'
+import type { Clock, KindId, KubeObject } from '../../core/index.js'
+import { isVersion } from '../../store/index.js'
+import type { Fields } from '../message.js'
+import { isFields, textOf } from '../message.js'
 import { parseSelector } from './selector.js'
 
 /** A list that a relay sends in parts. */

@@ -1,18 +1,18 @@
-import type { Clock, KindId, Locator, Log, Metrics } from '../core/index.js'
-import { silentLog, systemClock } from '../core/index.js'
-import type { Applied, Store, StoreEvent } from '../store/index.js'
-import { applySliced } from './apply.js'
-import type { Check } from './check.js'
-import { checkList } from './checked-list.js'
-import { deleteOf, upsertOf } from './facts.js'
-import type { Fact } from './facts.js'
-import type { Hint } from './hint.js'
-import type { Fields } from './message.js'
-import { readMessage, textOf } from './message.js'
-import { pauses } from './pauses.js'
+import type { Clock, KindId, Locator, Log, Metrics } from '../../core/index.js'
+import { silentLog, systemClock } from '../../core/index.js'
+import type { Applied, Store, StoreEvent } from '../../store/index.js'
+import { applySliced } from '../apply.js'
+import type { Check } from '../check.js'
+import { checkList } from '../checked-list.js'
+import { deleteOf, upsertOf } from '../facts.js'
+import type { Fact } from '../facts.js'
+import type { Hint } from '../hint.js'
+import type { Fields } from '../message.js'
+import { readMessage, textOf } from '../message.js'
+import { pauses } from '../pauses.js'
 import { SyncAssembly } from './sync.js'
 
-export interface RelayOptions {
+export interface ReceiverOptions {
   readonly store: Store
   readonly check?: Check
   readonly clock?: Clock
@@ -38,7 +38,7 @@ export interface Received {
   readonly rejected: readonly Rejected[]
 }
 
-export interface Relay {
+export interface Receiver {
   /**
    * Takes relayed messages as facts, in their order; they are in the store when it resolves. A message that cannot be
    * understood is rejected and changes nothing; the others count.
@@ -49,7 +49,7 @@ export interface Relay {
 }
 
 /** The receiving end of `POST /webhooks/watch`. Messages may come twice, late and in any order. */
-export function createRelay(options: RelayOptions): Relay {
+export function createReceiver(options: ReceiverOptions): Receiver {
   const { clock = systemClock, log = silentLog, metrics } = options
   const counter = metrics?.counter(
     'relay_messages_total',
@@ -86,14 +86,14 @@ export function createRelay(options: RelayOptions): Relay {
 
 /** One call: facts in a row are one transaction (a thousand each where they are many), each SYNC is one of its own. */
 class Delivery {
-  readonly #options: RelayOptions
+  readonly #options: ReceiverOptions
   readonly #syncs: SyncAssembly
   readonly #counts = { accepted: 0, stale: 0, duplicate: 0 }
   readonly #rejected: Rejected[] = []
   readonly #pause = pauses()
   #facts: StoreEvent[] = []
 
-  constructor(options: RelayOptions, syncs: SyncAssembly) {
+  constructor(options: ReceiverOptions, syncs: SyncAssembly) {
     this.#options = options
     this.#syncs = syncs
   }

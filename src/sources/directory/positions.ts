@@ -1,6 +1,6 @@
 import { isAlias, isMap, isScalar, isSeq } from 'yaml'
 import type { Document, LineCounter, Node, ParsedNode } from 'yaml'
-import type { Place } from '../core/index.js'
+import type { Place } from '../../core/index.js'
 
 type Segments = readonly (string | number)[]
 

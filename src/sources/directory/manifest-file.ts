@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import type { Problem } from '../core/index.js'
+import type { Problem } from '../../core/index.js'
 import type { ManifestOptions, PlacedObject } from './manifest.js'
 import { parseManifest } from './manifest.js'
 

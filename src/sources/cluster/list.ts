@@ -1,10 +1,10 @@
-import type { KindId, Log, Metrics } from '../core/index.js'
-import { silentLog } from '../core/index.js'
-import type { Store } from '../store/index.js'
-import type { Check } from './check.js'
-import type { CheckedList, RejectedItem } from './checked-list.js'
-import { checkList } from './checked-list.js'
-import { pauses } from './pauses.js'
+import type { KindId, Log, Metrics } from '../../core/index.js'
+import { silentLog } from '../../core/index.js'
+import type { Store } from '../../store/index.js'
+import type { Check } from '../check.js'
+import type { CheckedList, RejectedItem } from '../checked-list.js'
+import { checkList } from '../checked-list.js'
+import { pauses } from '../pauses.js'
 
 /** Where full lists come from. */
 export interface Lister {

@@ -1,11 +1,11 @@
 import { Composer, LineCounter, Parser, isAlias, isMap, isScalar, isSeq } from 'yaml'
 import type { Document, ParsedNode, YAMLError } from 'yaml'
-import type { KubeObject, Locator, Place, Problem } from '../core/index.js'
-import { locatorOf } from '../core/index.js'
-import { pathSegments } from '../kinds/index.js'
-import type { Check } from './check.js'
-import { checkObject } from './check.js'
-import { isFields } from './message.js'
+import type { KubeObject, Locator, Place, Problem } from '../../core/index.js'
+import { locatorOf } from '../../core/index.js'
+import { pathSegments } from '../../kinds/index.js'
+import type { Check } from '../check.js'
+import { checkObject } from '../check.js'
+import { isFields } from '../message.js'
 import { Positions } from './positions.js'
 
 /** An object and where it begins. */

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createMetrics, manualClock } from '../../src/core/index.js'
 import type { KubeObject } from '../../src/core/index.js'
-import { createRelay, readHintsBack, reconcile } from '../../src/sources/index.js'
+import { createReceiver, readHintsBack, reconcile } from '../../src/sources/index.js'
 import type { Hint, Listed } from '../../src/sources/index.js'
 import { createStore } from '../../src/store/index.js'
 import { ports } from './manifests.js'
@@ -39,7 +39,7 @@ function aRelay() {
   const clock = manualClock()
   const hints: Hint[] = []
   const metrics = createMetrics()
-  const relay = createRelay({ store, clock, metrics, onHint: hint => void hints.push(hint) })
+  const relay = createReceiver({ store, clock, metrics, onHint: hint => void hints.push(hint) })
   return { store, clock, hints, metrics, relay, receive: (...messages: unknown[]) => relay.receive(messages) }
 }
 

@@ -1,11 +1,11 @@
-import type { Clock, Locator, Log, Metrics } from '../core/index.js'
-import { locatorOf, silentLog, systemClock } from '../core/index.js'
-import type { Store } from '../store/index.js'
-import type { Check } from './check.js'
-import { checkList } from './checked-list.js'
-import type { Hint } from './hint.js'
+import type { Clock, Locator, Log, Metrics } from '../../core/index.js'
+import { locatorOf, silentLog, systemClock } from '../../core/index.js'
+import type { Store } from '../../store/index.js'
+import type { Check } from '../check.js'
+import { checkList } from '../checked-list.js'
+import type { Hint } from '../hint.js'
 import type { Listed } from './list.js'
-import { pauses } from './pauses.js'
+import { pauses } from '../pauses.js'
 
 export interface ReadBackOptions {
   readonly store: Store

@@ -1,8 +1,8 @@
-import type { KubeObject } from '../core/index.js'
-import { groupOf, kindId, locator, locatorOf } from '../core/index.js'
-import { groups, ids } from '../kinds/index.js'
-import type { Gateway, HTTPRoute, ParentReference, ReferenceGrant } from '../kinds/index.js'
-import type { Snapshot } from '../store/index.js'
+import type { KubeObject } from '../../core/index.js'
+import { groupOf, kindId, locator, locatorOf } from '../../core/index.js'
+import { groups, ids } from '../../kinds/index.js'
+import type { Gateway, HTTPRoute, ParentReference, ReferenceGrant } from '../../kinds/index.js'
+import type { Snapshot } from '../../store/index.js'
 
 /** A question about an object among the others: what is odd about it now, though it may be right later. */
 export interface CrossCheck {
