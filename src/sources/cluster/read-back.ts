@@ -3,9 +3,12 @@ import { locatorOf, silentLog, systemClock } from '../../core/index.js'
 import type { Store } from '../../store/index.js'
 import type { Check } from '../check.js'
 import { checkList } from '../checked-list.js'
-import type { Hint } from '../hint.js'
+import type { Hint as AnyHint } from '../hint.js'
 import type { Listed } from './list.js'
 import { pauses } from '../pauses.js'
+
+/** A hint about one object. */
+type Hint = AnyHint & { readonly key: Locator }
 
 export interface ReadBackOptions {
   readonly store: Store

@@ -1,0 +1,2 @@
+/** The API server: lists, watches, reviews. The client library is loaded when a connection is made, and only here. */
+export type * from './types.js'
