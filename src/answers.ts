@@ -42,7 +42,7 @@ export function answersFor(parts: AnswerParts): ServerContext {
     topology: topologyReader(derivation),
     xds: { ...xds, describe: resource => decode(typeUrls[resource.type], resource.bytes) },
     // What was admitted is no fact yet: without an API server there is nobody to read it back from.
-    admit: request => decideAdmission(request, { snapshot: store.snapshot() }).verdict,
+    admit: async request => (await decideAdmission(request, { snapshot: store.snapshot() })).verdict,
     receive: messages => receiver.receive(messages),
     async reconcile() {
       const { accepted, stale, duplicate } = await directory.rescan()

@@ -9,16 +9,22 @@ export type { Received, Rejected, Receiver, ReceiverOptions } from './receiver/r
 export { createReceiver } from './receiver/receiver.js'
 export type { Listed, Lister, ListReport, ReconcileOptions } from './cluster/list.js'
 export { reconcile } from './cluster/list.js'
+export type { Admission, AdmissionSource } from './admission/admission.js'
+export { createAdmission } from './admission/admission.js'
 export type {
   AdmissionOptions,
   AdmissionRequest,
   AdmissionStatus,
   AdmissionVerdict,
+  CrossCheck,
   Decision,
-  Reviewed,
-} from './admission/admission.js'
-export { decideAdmission, reviewAdmission } from './admission/admission.js'
-export type { CrossCheck } from './admission/references.js'
-export { crossChecks } from './admission/references.js'
+  Finding,
+  Read,
+} from './admission/types.js'
+export { decideAdmission } from './admission/decision.js'
+export type { Reviewed } from './admission/review.js'
+export { reviewAdmission, timeoutOf } from './admission/review.js'
+export { crossChecks } from './admission/checks.js'
+export type { Lookup, Surroundings } from './admission/surroundings.js'
 export type { ReadBackOptions } from './cluster/read-back.js'
 export { readHintsBack } from './cluster/read-back.js'

@@ -1,88 +1,144 @@
-import type { KubeObject } from '../../core/index.js'
-import { groupOf, kindId, locator, locatorOf } from '../../core/index.js'
-import { groups, ids } from '../../kinds/index.js'
-import type { Gateway, HTTPRoute, ParentReference, ReferenceGrant } from '../../kinds/index.js'
-import type { Snapshot } from '../../store/index.js'
-
-/** A question about an object among the others: what is odd about it now, though it may be right later. */
-export interface CrossCheck {
-  readonly name: string
-  /** One sentence for each finding, beginning with the field. */
-  readonly reasons: (object: KubeObject, snapshot: Snapshot) => readonly string[]
-}
+import type { KubeObject, Locator } from '../../core/index.js'
+import { groupOf, kindId, kindIdOf, locator } from '../../core/index.js'
+import { controllerName, groups, ids } from '../../kinds/index.js'
+import type {
+  BackendObjectReference,
+  Gateway,
+  GatewayClass,
+  GatewayListener,
+  HTTPRouteFilter,
+  ParentReference,
+  ReferenceGrant,
+  SecretReference,
+} from '../../kinds/index.js'
+import type { Lookup, Surroundings } from './surroundings.js'
 
 /** A reference to an object, complete. */
-interface Reference {
+export interface Reference {
   readonly path: string
   readonly group: string
   readonly kind: string
   readonly namespace: string
   readonly name: string
+  readonly port?: number | undefined
 }
 
-type Route = HTTPRoute
+export type Parent = Reference & { readonly sectionName?: string | undefined }
 
-const isRoute = (object: KubeObject): object is Route =>
-  groupOf(object.apiVersion) === groups.gatewayApi && object.kind.endsWith('Route')
+/** Any kind of route, as far as its references go; {@link routeKinds}. */
+export interface Route extends KubeObject {
+  readonly spec: {
+    readonly parentRefs?: readonly ParentReference[]
+    readonly hostnames?: readonly string[]
+    readonly rules?: readonly RouteRule[]
+  }
+}
 
-const namespaceOf = ({ metadata }: KubeObject) => metadata.namespace ?? ''
+interface RouteRule {
+  readonly filters?: readonly HTTPRouteFilter[]
+  readonly backendRefs?: readonly (BackendObjectReference & {
+    readonly filters?: readonly HTTPRouteFilter[]
+  })[]
+}
 
-function parentsOf(route: Route): readonly (Reference & ParentReference)[] {
+export const routeKinds = [ids.HTTPRoute, ids.GRPCRoute, ids.TLSRoute, ids.TCPRoute, ids.UDPRoute]
+
+export const namespaceOf = ({ metadata }: KubeObject) => metadata.namespace ?? ''
+
+/** `Service shop/cart`: how a message calls what is referred to. */
+export const nameOf = ({ kind, namespace, name }: Reference) => `${kind} ${namespace}/${name}`
+
+export const keyOf = ({ group, kind, namespace, name }: Reference): Locator =>
+  locator(kindId(group, kind), namespace, name)
+
+/** The Gateways and ListenerSets that a route names; anything else as a parent (a Service) is somebody else's. */
+export function parentsOf(route: Route): readonly Parent[] {
   return (route.spec.parentRefs ?? [])
-    .map((parentRef, position) => ({
-      ...parentRef,
-      path: `spec.parentRefs[${position}]`,
-      group: parentRef.group ?? groups.gatewayApi,
-      kind: parentRef.kind ?? 'Gateway',
-      namespace: parentRef.namespace ?? namespaceOf(route),
-    }))
-    .filter(({ group, kind }) => group === groups.gatewayApi && kind === 'Gateway')
+    .map((ref, position) => parentAt(route, ref, `spec.parentRefs[${position}]`))
+    .filter(
+      ({ group, kind }) => group === groups.gatewayApi && (kind === 'Gateway' || kind === 'ListenerSet'),
+    )
 }
 
-function backendsOf(route: Route): readonly Reference[] {
-  return (route.spec.rules ?? []).flatMap((rule, position) => {
-    const refs = (rule.backendRefs ?? []).map((ref, at) => ({ ref, path: `backendRefs[${at}]` }))
-    const mirrors = (rule.filters ?? []).flatMap(({ requestMirror }, at) =>
-      requestMirror
-        ? [{ ref: requestMirror.backendRef, path: `filters[${at}].requestMirror.backendRef` }]
-        : [],
-    )
-    return [...refs, ...mirrors].map(({ ref, path }) => ({
-      path: `spec.rules[${position}].${path}`,
-      group: ref.group ?? '',
-      kind: ref.kind ?? 'Service',
-      namespace: ref.namespace ?? namespaceOf(route),
-      name: ref.name,
-    }))
+export function parentAt(from: KubeObject, ref: ParentReference, path: string): Parent {
+  return {
+    path,
+    group: ref.group ?? groups.gatewayApi,
+    kind: ref.kind ?? 'Gateway',
+    namespace: ref.namespace ?? namespaceOf(from),
+    name: ref.name,
+    port: ref.port,
+    sectionName: ref.sectionName === '' ? undefined : ref.sectionName,
+  }
+}
+
+/** Where requests and their copies go. */
+export function backendsOf(route: Route): readonly Reference[] {
+  return (route.spec.rules ?? []).flatMap(({ filters, backendRefs = [] }, position) => {
+    const path = `spec.rules[${position}]`
+    const found = backendRefs.flatMap((ref, at) => [
+      { ref, path: `${path}.backendRefs[${at}]` },
+      ...mirrorsAt(ref.filters, `${path}.backendRefs[${at}]`),
+    ])
+    return [...found, ...mirrorsAt(filters, path)].map(each => backendAt(route, each.ref, each.path))
   })
 }
 
-function certificatesOf(gateway: Gateway): readonly Reference[] {
-  return gateway.spec.listeners.flatMap(({ tls }, position) =>
-    (tls?.certificateRefs ?? []).map((ref, at) => ({
-      path: `spec.listeners[${position}].tls.certificateRefs[${at}]`,
-      group: ref.group ?? '',
-      kind: ref.kind ?? 'Secret',
-      namespace: ref.namespace ?? namespaceOf(gateway),
-      name: ref.name,
-    })),
+function mirrorsAt(filters: readonly HTTPRouteFilter[] = [], path: string) {
+  return filters.flatMap(({ requestMirror }, at) =>
+    requestMirror
+      ? [{ ref: requestMirror.backendRef, path: `${path}.filters[${at}].requestMirror.backendRef` }]
+      : [],
   )
 }
 
-function targetsOf(object: KubeObject): readonly Reference[] {
-  if (isRoute(object)) return backendsOf(object)
-  return locatorOf(object).startsWith(`${ids.Gateway}:`) ? certificatesOf(object as Gateway) : []
+function backendAt(from: KubeObject, ref: BackendObjectReference, path: string): Reference {
+  return {
+    path,
+    group: ref.group ?? '',
+    kind: ref.kind ?? 'Service',
+    namespace: ref.namespace ?? namespaceOf(from),
+    name: ref.name,
+    port: ref.port,
+  }
 }
 
-const locatorOfReference = ({ group, kind, namespace, name }: Reference) =>
-  locator(kindId(group, kind), namespace, name)
+/** A Gateway or a ListenerSet. */
+export interface Listening extends KubeObject {
+  readonly spec: { readonly listeners: readonly GatewayListener[] }
+}
+
+export function certificatesOf(object: Listening): readonly Reference[] {
+  return object.spec.listeners.flatMap((listener, position) =>
+    (listener.tls?.certificateRefs ?? []).map((ref, at) =>
+      secretAt(object, ref, `spec.listeners[${position}].tls.certificateRefs[${at}]`),
+    ),
+  )
+}
+
+export function secretAt(from: KubeObject, ref: SecretReference, path: string): Reference {
+  return {
+    path,
+    group: ref.group ?? '',
+    kind: ref.kind ?? 'Secret',
+    namespace: ref.namespace ?? namespaceOf(from),
+    name: ref.name,
+  }
+}
+
+/** Grants by the namespace that they open. */
+export const grantsByNamespace: Lookup = {
+  kind: ids.ReferenceGrant,
+  keysOf: grant => [namespaceOf(grant)],
+}
 
 /** Why nothing may follow the reference (GEP-709); undefined within one namespace and where a grant allows it. */
-function whyNotGranted(from: KubeObject, to: Reference, snapshot: Snapshot): string | undefined {
+export function whyNotGranted(from: KubeObject, to: Reference, around: Surroundings): string | undefined {
   if (to.namespace === namespaceOf(from)) return undefined
-  const grants = snapshot.list(ids.ReferenceGrant) as readonly ReferenceGrant[]
-  const isGranted = grants.some(grant => grant.metadata.namespace === to.namespace && allows(grant, from, to))
-  return isGranted ? undefined : `no ReferenceGrant in namespace ${to.namespace} allows it`
+  const grants = around.near(grantsByNamespace, to.namespace) as readonly ReferenceGrant[]
+  return grants.some(grant => allows(grant, from, to))
+    ? undefined
+    : `no ReferenceGrant in namespace ${to.namespace} allows it`
 }
 
 function allows({ spec }: ReferenceGrant, source: KubeObject, to: Reference): boolean {
@@ -92,66 +148,35 @@ function allows({ spec }: ReferenceGrant, source: KubeObject, to: Reference): bo
       from.kind === source.kind &&
       from.namespace === namespaceOf(source),
   )
-  return (
-    isFrom &&
-    spec.to.some(
-      ({ group, kind, name = to.name }) => group === to.group && kind === to.kind && name === to.name,
-    )
-  )
+  const isTo = ({ group, kind, name }: ReferenceGrant['spec']['to'][number]) =>
+    group === to.group && kind === to.kind && (name === undefined || name === '' || name === to.name)
+  return isFrom && spec.to.some(isTo)
 }
 
-const missingParents: CrossCheck = {
-  name: 'parent-exists',
-  reasons: (object, snapshot) =>
-    !isRoute(object)
-      ? []
-      : parentsOf(object)
-          .filter(parent => snapshot.get(locatorOfReference(parent)) === undefined)
-          .map(({ path, namespace, name }) => `${path}: Gateway ${namespace}/${name} does not exist yet`),
+/** Whether another controller serves it: then nothing here is ours to say. Unknown classes may still become ours. */
+export function isForeign(gateway: Gateway, around: Surroundings): boolean {
+  const key = locator(ids.GatewayClass, undefined, gateway.spec.gatewayClassName)
+  const gatewayClass = around.get(key) as GatewayClass | undefined
+  return gatewayClass !== undefined && gatewayClass.spec.controllerName !== controllerName
 }
 
-const missingSections: CrossCheck = {
-  name: 'section-exists',
-  reasons: (object, snapshot) =>
-    !isRoute(object)
-      ? []
-      : parentsOf(object).flatMap(({ sectionName, ...parent }) => {
-          const gateway = snapshot.get(locatorOfReference(parent)) as Gateway | undefined
-          if (sectionName === undefined || gateway === undefined) return []
-          if (gateway.spec.listeners.some(({ name }) => name === sectionName)) return []
-          const of = `Gateway ${parent.namespace}/${parent.name}`
-          return [`${parent.path}.sectionName: ${of} has no listener "${sectionName}"`]
-        }),
+/** The Gateway that a parent is or belongs to, where it is there. */
+export function gatewayOf(parent: Parent, around: Surroundings): Gateway | undefined {
+  const object = around.get(keyOf(parent))
+  if (!object || kindIdOf(object) === ids.Gateway) return object as Gateway | undefined
+  const { parentRef } = (object as unknown as { readonly spec: { readonly parentRef: ParentReference } }).spec
+  return around.get(keyOf(parentAt(object, parentRef, ''))) as Gateway | undefined
 }
 
-/** Says nothing of what is in another namespace that did not open itself. */
-const missingBackends: CrossCheck = {
-  name: 'backend-exists',
-  reasons: (object, snapshot) =>
-    !isRoute(object)
-      ? []
-      : backendsOf(object)
-          .filter(({ group, kind }) => [ids.Service, ids.Backend].some(id => id === kindId(group, kind)))
-          .filter(target => whyNotGranted(object, target, snapshot) === undefined)
-          .filter(target => snapshot.get(locatorOfReference(target)) === undefined)
-          .map(
-            ({ path, kind, namespace, name }) => `${path}: ${kind} ${namespace}/${name} does not exist yet`,
-          ),
+/** The parents of a route that may be ours. */
+export function ownParentsOf(route: Route, around: Surroundings): readonly Parent[] {
+  return parentsOf(route).filter(parent => {
+    const gateway = gatewayOf(parent, around)
+    return gateway === undefined || !isForeign(gateway, around)
+  })
 }
 
-const missingGrants: CrossCheck = {
-  name: 'reference-granted',
-  reasons: (object, snapshot) =>
-    targetsOf(object).flatMap(target => {
-      const why = whyNotGranted(object, target, snapshot)
-      return why === undefined ? [] : [`${target.path}: ${why}`]
-    }),
+/** Whether everything that a route is attached to is somebody else's. */
+export function isForeignRoute(route: Route, around: Surroundings): boolean {
+  return (route.spec.parentRefs ?? []).length > 0 && ownParentsOf(route, around).length === 0
 }
-
-/** What needs no more than the store's content; all of it may still arrive, so all of it is a warning. */
-export const crossChecks: readonly CrossCheck[] = [
-  missingParents,
-  missingSections,
-  missingBackends,
-  missingGrants,
-]
