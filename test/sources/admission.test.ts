@@ -1022,7 +1022,7 @@ t.test('how long an API server waits is read from its address', t => {
   t.strictSame(['10s', '5s', '', '1h', '-1s', undefined].map(timeoutOf), [
     10_000,
     5_000,
-    ...Array(4).fill(undefined),
+    ...Array<undefined>(4).fill(undefined),
   ])
   t.end()
 })
