@@ -1,0 +1,76 @@
+import type { KindRow } from '../kinds/index.js'
+import type { Connection } from './connection.js'
+import { kubeErrorOf, KubeError } from './errors.js'
+import { apiVersionOf, collectionPath, queryOf } from './resources.js'
+import type { KubeList, ListOptions } from './types.js'
+
+export const metadataOnly = {
+  list: 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1',
+  watch: 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1',
+}
+
+interface Page {
+  readonly metadata?: {
+    readonly resourceVersion?: string
+    readonly continue?: string
+  }
+  readonly items?: readonly object[] | null
+}
+
+/** All pages at one version, or nothing. Rejects with a KubeError, of 404 too. */
+export async function listPages(
+  connection: Connection,
+  row: KindRow,
+  version: string,
+  options: ListOptions,
+): Promise<KubeList> {
+  const items: unknown[] = []
+  let at: string | undefined
+  let more: string | undefined
+  do {
+    const page = await readPage(connection, collectionPath(row, version, options.namespace), options, more)
+    const { resourceVersion = '', continue: next } = page.metadata ?? {}
+    if (at !== undefined && at !== resourceVersion) {
+      throw new KubeError(
+        410,
+        'Expired',
+        `the pages of ${row.plural} are of versions ${at} and ${resourceVersion}`,
+      )
+    }
+    at = resourceVersion
+    more = next === '' ? undefined : next
+    for (const item of page.items ?? []) items.push(typed(item, row, version))
+  } while (more !== undefined)
+  return { items, version: at }
+}
+
+async function readPage(
+  connection: Connection,
+  collection: string,
+  { name, labelSelector, metadataOnly: partial = false, pageSize = 500, signal }: ListOptions,
+  more: string | undefined,
+): Promise<Page> {
+  const query = queryOf({
+    limit: pageSize,
+    continue: more,
+    fieldSelector: name === undefined ? undefined : `metadata.name=${name}`,
+    labelSelector,
+  })
+  const { status, body } = await connection.ask({
+    method: 'GET',
+    path: collection + query,
+    ...(partial && { accept: metadataOnly.list }),
+    ...(signal && { signal }),
+  })
+  if (status !== 200) throw kubeErrorOf(status, body, `GET ${collection}`)
+  const page = body as Page | undefined
+  if (page?.metadata?.resourceVersion === undefined) {
+    throw new KubeError(status, '', `GET ${collection} answered something that is no list`)
+  }
+  return page
+}
+
+/** Items of a list do not say what they are; those of metadata alone say that they are metadata. */
+export function typed(item: object, row: KindRow, version: string): object {
+  return { ...item, apiVersion: apiVersionOf(row, version), kind: row.kind }
+}
