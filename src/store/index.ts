@@ -2,6 +2,6 @@
 export type * from './types.js'
 export type { StoreOptions } from './store.js'
 export { createStore } from './store.js'
-export { compareVersions, isVersion } from './versions.js'
+export { compareVersions, isVersion, newer } from './versions.js'
 export type { Mirror, Objects } from './objects.js'
 export { mirror } from './objects.js'

@@ -34,6 +34,7 @@ export class KindState {
 
   /** Takes the object without asking. */
   put(key: Locator, object: KubeObject, version: string | undefined): void {
+    if (version !== undefined) this.past.note(version)
     const before = this.objects.get(key)
     this.objects.set(key, { object, version })
     if (version !== undefined) this.past.exhume(key)
@@ -69,6 +70,23 @@ export class KindState {
     this.objects.delete(key)
     if (version !== undefined) this.past.bury(key, version)
     this.updates.push({ type: 'delete', locator: key, oldObject: held.object })
+  }
+
+  /** Drops the object as if it had never been heard of. */
+  forget(key: Locator): Verdict {
+    const held = this.objects.get(key)
+    if (held === undefined) return 'duplicate'
+    this.objects.delete(key)
+    this.updates.push({ type: 'delete', locator: key, oldObject: held.object })
+    return 'accepted'
+  }
+
+  /** Its database was restored: what is held stays until something newer is said of it, and anything is newer. */
+  reset(): void {
+    this.past.clear()
+    for (const [key, { object, version }] of this.objects.entries()) {
+      if (version !== undefined) this.objects.set(key, { object, version: '0' })
+    }
   }
 
   #deleteUnknown(key: Locator, version: string): Verdict {

@@ -11,6 +11,8 @@ export class Past {
   #floor: string | undefined
   /** The version of the newest list of the whole kind. */
   listed: string | undefined
+  /** The newest version of any fact. */
+  known: string | undefined
 
   /** @param limit - how many tombstones are kept; forgetting one raises the floor to its version */
   constructor(limit: number) {
@@ -26,13 +28,32 @@ export class Past {
     return this.#tombstones.get(key)
   }
 
+  /** A fact of this version has come. */
+  note(version: string): void {
+    this.known = newer(this.known, version)
+  }
+
   bury(key: Locator, version: string): void {
+    this.note(version)
     this.#tombstones.set(key, newer(this.#tombstones.peek(key), version) ?? version)
   }
 
   /** The object is there again. */
   exhume(key: Locator): void {
     this.#tombstones.delete(key)
+  }
+
+  /** The object was not there at this version. Below the floor that says nothing: a newer delete may be forgotten. */
+  missed(key: Locator, version: string): void {
+    this.note(version)
+    if (this.#floor === undefined || compareVersions(version, this.#floor) >= 0) this.bury(key, version)
+  }
+
+  /** At this version the whole kind was looked at: what was not seen was not there, tombstone or not. */
+  list(version: string): void {
+    this.note(version)
+    this.listed = newer(this.listed, version)
+    this.raiseFloor(version)
   }
 
   raiseFloor(version: string): void {
@@ -54,5 +75,6 @@ export class Past {
     this.#tombstones.clear()
     this.#floor = undefined
     this.listed = undefined
+    this.known = undefined
   }
 }

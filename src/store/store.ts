@@ -1,7 +1,7 @@
 import { deepFreeze } from './freeze.js'
 import { StoreSnapshot } from './snapshot.js'
-import { Subscriber } from './subscriber.js'
-import { Pasts, Transaction } from './transaction.js'
+import { Audience } from './subscriber.js'
+import { adoptLists, Pasts, Tally, Transaction } from './transaction.js'
 import type { Applied, KindList, Store, StoreEvent, Update } from './types.js'
 
 export interface StoreOptions {
@@ -21,24 +21,49 @@ export interface StoreOptions {
 export function createStore(options: StoreOptions = {}): Store {
   const { freeze = false, tombstones = 10_000, onListenerError = throwOutside } = options
   const pasts = new Pasts(tombstones)
-  const subscribers = new Set<Subscriber>()
   let current = new StoreSnapshot(0, new Map())
+  const audience = new Audience(() => current, onListenerError)
 
-  function transact(take: (transaction: Transaction) => void): Applied {
-    const transaction = new Transaction(current, pasts)
-    take(transaction)
-    const { snapshot, updates, applied } = transaction.end()
+  function commit(transaction: Transaction): void {
+    const { snapshot, updates } = transaction.end()
     current = snapshot
-    for (const subscriber of subscribers) subscriber.add(updates)
-    for (const subscriber of subscribers) subscriber.pump()
-    return applied
+    audience.add(updates)
+  }
+
+  function transact(take: (transaction: Transaction, tally: Tally) => void): Applied {
+    const tally = new Tally()
+    const transaction = new Transaction(current, pasts, tally)
+    take(transaction, tally)
+    commit(transaction)
+    audience.tell()
+    return tally.applied()
   }
 
   function replaceAll(lists: readonly KindList[]): Applied {
     if (freeze) deepFreezeAll(lists.flatMap(list => list.items))
-    return transact(transaction => {
-      for (const list of lists) transaction.takeList(list)
+    return transact((transaction, tally) => {
+      const steps = adoptLists(lists, () => transaction, tally)
+      while (!takeSome(steps));
     })
+  }
+
+  async function replaceInSlices(lists: readonly KindList[], pause: () => Promise<void>): Promise<Applied> {
+    if (freeze) deepFreezeAll(lists.flatMap(list => list.items))
+    const tally = new Tally()
+    let transaction = new Transaction(current, pasts, tally)
+    const steps = adoptLists(lists, () => transaction, tally)
+    const release = audience.hold()
+    try {
+      while (!takeSome(steps)) {
+        commit(transaction)
+        await pause()
+        transaction = new Transaction(current, pasts, tally)
+      }
+      commit(transaction)
+    } finally {
+      release()
+    }
+    return tally.applied()
   }
 
   return {
@@ -50,17 +75,20 @@ export function createStore(options: StoreOptions = {}): Store {
     },
     replace: list => replaceAll([list]),
     replaceAll,
+    replaceInSlices,
+    newest: kind => pasts.of(kind).known,
     snapshot: () => current,
-    subscribe(listener) {
-      const subscriber = new Subscriber(listener, () => current, onListenerError)
-      subscribers.add(subscriber)
-      subscriber.greet(everything(current))
-      return () => {
-        subscriber.leave()
-        subscribers.delete(subscriber)
-      }
-    },
+    subscribe: listener => audience.join(listener, everything(current)),
   }
+}
+
+/** In objects: some 2 ms of work. */
+const slice = 200
+
+/** Takes a slice of the steps. Returns whether that was all of them. */
+function takeSome(steps: Iterator<void>): boolean {
+  for (let taken = 0; taken < slice; taken++) if (steps.next().done === true) return true
+  return false
 }
 
 function everything(snapshot: StoreSnapshot): readonly Update[] {

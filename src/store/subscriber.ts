@@ -55,3 +55,46 @@ export class Subscriber {
     this.pump()
   }
 }
+
+/** Everybody who listens. */
+export class Audience {
+  readonly #members = new Set<Subscriber>()
+  readonly #snapshot: () => Snapshot
+  readonly #fail: (error: unknown) => void
+  #holds = 0
+
+  constructor(snapshot: () => Snapshot, fail: (error: unknown) => void) {
+    this.#snapshot = snapshot
+    this.#fail = fail
+  }
+
+  /** @param everything - all objects as creates. Returns its undo. */
+  join(listener: Listener, everything: readonly Update[]): () => void {
+    const member = new Subscriber(listener, this.#snapshot, this.#fail)
+    this.#members.add(member)
+    member.greet(everything)
+    return () => {
+      member.leave()
+      this.#members.delete(member)
+    }
+  }
+
+  add(updates: readonly Update[]): void {
+    for (const member of this.#members) member.add(updates)
+  }
+
+  /** Hands out what waits, unless it is held back. */
+  tell(): void {
+    if (this.#holds > 0) return
+    for (const member of this.#members) member.pump()
+  }
+
+  /** Holds notices back until what it returns has been called, so that several transactions are one notice. */
+  hold(): () => void {
+    this.#holds++
+    return () => {
+      this.#holds--
+      this.tell()
+    }
+  }
+}

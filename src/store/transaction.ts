@@ -1,8 +1,8 @@
 import type { KindId, Locator } from '../core/index.js'
-import { kindIdOf, locatorOf } from '../core/index.js'
+import { locatorOf } from '../core/index.js'
 import { KindState } from './kind-state.js'
 import type { Verdict } from './kind-state.js'
-import { reconcileList } from './list.js'
+import { adoptList } from './list.js'
 import type { HeldObjects, StoreSnapshot } from './snapshot.js'
 import { emptyKind, kindOf } from './snapshot.js'
 import { Past } from './past.js'
@@ -26,37 +26,47 @@ export class Pasts {
   }
 }
 
+/** What one or more transactions in a row have done. */
+export class Tally {
+  readonly #counts: Record<Exclude<Verdict, 'hint'>, number> = { accepted: 0, stale: 0, duplicate: 0 }
+  readonly #hints = new Set<Locator>()
+  readonly #byKind: Record<KindId, number> = {}
+  readonly resets = new Set<KindId>()
+  readonly late = new Set<KindId>()
+
+  count(verdict: Verdict, key: Locator, kind: KindId): void {
+    if (verdict === 'hint') this.#hints.add(key)
+    else this.#counts[verdict]++
+    if (verdict === 'accepted') this.#byKind[kind] = (this.#byKind[kind] ?? 0) + 1
+  }
+
+  applied(): Applied {
+    const [hints, resets, late] = [this.#hints, this.resets, this.late].map(set => [...set])
+    return { ...this.#counts, hints, resets, late, byKind: this.#byKind } as Applied
+  }
+}
+
 /** Facts taken one after the other on top of a snapshot, which stays as it is. */
 export class Transaction {
   readonly #base: StoreSnapshot
   readonly #pasts: Pasts
   readonly #kinds = new Map<KindId, KindState>()
-  readonly #counts: Record<Exclude<Verdict, 'hint'>, number> = { accepted: 0, stale: 0, duplicate: 0 }
-  readonly #hints = new Set<Locator>()
-  readonly #resets: KindId[] = []
+  readonly #tally: Tally
 
-  constructor(base: StoreSnapshot, pasts: Pasts) {
+  constructor(base: StoreSnapshot, pasts: Pasts, tally: Tally) {
     this.#base = base
     this.#pasts = pasts
+    this.#tally = tally
   }
 
   take(event: StoreEvent): void {
-    if (event.type === 'upsert') {
-      const key = locatorOf(event.object)
-      this.#count(this.#kind(kindIdOf(event.object)).upsert(key, event.object, event.version), key)
-    } else {
-      const { locator, uid, version } = event
-      this.#count(this.#kind(kindOf(locator)).delete(locator, uid, version), locator)
-    }
-  }
-
-  takeList(list: KindList): void {
-    const reset = reconcileList(this.#kind(list.kind), list, (verdict, key) => this.#count(verdict, key))
-    if (reset) this.#resets.push(list.kind)
+    const key = event.type === 'upsert' ? locatorOf(event.object) : event.locator
+    const kind = kindOf(key)
+    this.#tally.count(verdictOn(event, key, this.kind(kind)), key, kind)
   }
 
   /** Ends it: the snapshot that it comes to, and what to tell of it. */
-  end(): { snapshot: StoreSnapshot; updates: readonly Update[]; applied: Applied } {
+  end(): { snapshot: StoreSnapshot; updates: readonly Update[] } {
     const changed = [...this.#kinds].map(([kind, state]): [KindId, HeldObjects] => [
       kind,
       state.objects.close(),
@@ -64,20 +74,35 @@ export class Transaction {
     return {
       snapshot: this.#base.with(changed),
       updates: [...this.#kinds.values()].flatMap(state => state.updates),
-      applied: { ...this.#counts, hints: [...this.#hints], resets: this.#resets },
     }
   }
 
-  #kind(id: KindId): KindState {
+  kind(id: KindId): KindState {
     const known = this.#kinds.get(id)
     if (known !== undefined) return known
     const state = new KindState((this.#base.held(id) ?? emptyKind).draft(), this.#pasts.of(id))
     this.#kinds.set(id, state)
     return state
   }
+}
 
-  #count(verdict: Verdict, key: Locator): void {
-    if (verdict === 'hint') this.#hints.add(key)
-    else this.#counts[verdict]++
+function verdictOn(event: StoreEvent, key: Locator, state: KindState): Verdict {
+  if (event.type === 'upsert') return state.upsert(key, event.object, event.version)
+  return event.type === 'delete' ? state.delete(key, event.uid, event.version) : state.forget(key)
+}
+
+/** The steps by which lists are taken, each of them within the transaction that `open` gives. */
+export function* adoptLists(
+  lists: readonly KindList[],
+  open: () => Transaction,
+  tally: Tally,
+): Generator<void, void> {
+  for (const list of lists) {
+    yield* adoptList(list, {
+      kind: () => open().kind(list.kind),
+      count: (verdict, key) => tally.count(verdict, key, list.kind),
+      onReset: () => void tally.resets.add(list.kind),
+      onLate: () => void tally.late.add(list.kind),
+    })
   }
 }

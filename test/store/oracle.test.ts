@@ -47,7 +47,7 @@ function listAt(world: World, revision: number): KindList {
   return { kind: widgetKind, items: [...state.values()], version: String(revision) }
 }
 
-const versionOf = (event: StoreEvent) => Number(event.version)
+const versionOf = (event: StoreEvent) => ('version' in event ? Number(event.version) : NaN)
 const nameOf = (event: StoreEvent) =>
   event.type === 'upsert' ? event.object.metadata.name : (event.locator.split('/')[1] ?? '')
 

@@ -25,7 +25,7 @@ function gone(name: string, version?: string, uid?: string): StoreEvent {
 
 const item = (name: string, version: string, uid?: string): KubeObject => {
   const event = at(name, version, uid)
-  if (event.type === 'delete') throw new Error('unreachable')
+  if (event.type !== 'upsert') throw new Error('unreachable')
   return event.object
 }
 
@@ -154,6 +154,18 @@ t.test('events', t => {
   t.end()
 })
 
+t.test('what is forgotten leaves no trace, so that the same version may come back', t => {
+  const store = createStore({ freeze: true })
+  const notices = heard(store)
+  store.apply([at('a', '5')])
+  t.match(store.apply([{ type: 'forget', locator: widgetKey('a') }]), { accepted: 1 })
+  t.match(store.apply([{ type: 'forget', locator: widgetKey('a') }]), { duplicate: 1 })
+  t.strictSame(sizes(store), {})
+  t.match(store.apply([at('a', '5')]), { accepted: 1 })
+  t.strictSame(notices, [['+a 5'], ['-a 5'], ['+a 5']])
+  t.end()
+})
+
 t.test('lists', t => {
   t.test('a list skips what is older than held, and removes only what it could have seen', t => {
     const store = createStore({ freeze: true })
@@ -222,6 +234,100 @@ t.test('lists', t => {
     t.strictSame(sizes(store), { b: 5 })
     t.match(store.apply([at('other', '9')]), { accepted: 1, hints: [] })
     t.match(store.replace({ kind: widgetKind, version: '8', items: [], within }), { resets: [] })
+    t.end()
+  })
+
+  t.test('a list of one name says that it is not there, heard of or not', t => {
+    const store = createStore({ freeze: true })
+    store.apply([at('a', '4'), at('b', '5')])
+    const only = (name: string, version: string) =>
+      store.replace({ kind: widgetKind, version, items: [], only: widgetKey(name) })
+    only('a', '10')
+    only('never-seen', '10')
+    t.strictSame(sizes(store), { b: 5 })
+    t.match(store.apply([at('a', '9'), at('never-seen', '9'), at('other', '9')]), { accepted: 1, stale: 2 })
+    only('b', '4')
+    t.strictSame(sizes(store), { b: 5, other: 9 }, 'an older one removes nothing')
+    t.end()
+  })
+
+  t.test(
+    'what is there but not among the items stays, and the list is one of the whole kind all the same',
+    t => {
+      const store = createStore({ freeze: true })
+      store.replace({ kind: widgetKind, version: '10', items: [item('a', '4'), item('b', '5')] })
+      const spares = (key: string) => key === widgetKey('a')
+      store.replace({ kind: widgetKind, version: '20', items: [], spares })
+      t.strictSame(sizes(store), { a: 4 })
+      t.strictSame(store.apply([at('late', '15')]).hints, [widgetKey('late')], 'the floor has risen')
+      t.match(store.replace({ kind: widgetKind, version: '9', items: [item('c', '8')], spares }), {
+        resets: [widgetKind],
+      })
+      t.strictSame(sizes(store), { a: 4, c: 8 })
+      store.apply([at('a', '3')])
+      t.strictSame(sizes(store), { a: 3, c: 8 }, 'after a reset anything is newer than what was spared')
+      t.end()
+    },
+  )
+
+  t.test('a list is one of a restored database when more was known before it was begun', t => {
+    const store = createStore({ freeze: true })
+    store.replace({ kind: widgetKind, version: '10', items: [item('a', '4')] })
+    const since = store.newest(widgetKind)
+    store.apply([at('b', '30')])
+    store.replace({ kind: widgetKind, version: '25', items: [item('a', '4')], mayBeLate: true })
+    const overtaken = { kind: widgetKind, version: '20', items: [item('a', '4')], since }
+    t.match(store.replace(overtaken), { resets: [] }, 'it was begun before the newer one was known')
+    t.strictSame(sizes(store), { a: 4, b: 30 })
+    t.match(store.replace({ ...overtaken, since: store.newest(widgetKind) }), { resets: [widgetKind] })
+    t.strictSame(sizes(store), { a: 4 })
+    t.end()
+  })
+
+  t.test('a list that may be late and is older than what is known is named', t => {
+    const store = createStore({ freeze: true })
+    store.apply([at('a', '12')])
+    const list = { kind: widgetKind, items: [], mayBeLate: true }
+    t.match(store.replace({ ...list, version: '11' }), { late: [widgetKind], resets: [] })
+    t.match(store.replace({ ...list, version: '12' }), { late: [] })
+    t.strictSame(sizes(store), {})
+    t.end()
+  })
+
+  t.test('a kind that is gone takes its objects with it, and late events do not bring them back', t => {
+    const store = createStore({ freeze: true })
+    store.apply([at('a', '4'), at('b', '9'), { type: 'upsert', object: aWidget('file', 1) }])
+    t.match(store.replace({ kind: widgetKind, items: [], isAbsent: true }), { accepted: 2 })
+    t.strictSame(sizes(store), { file: 1 })
+    t.match(store.apply([at('a', '6'), at('c', '8')]), { accepted: 0 })
+    store.replace({
+      kind: widgetKind,
+      version: '20',
+      items: [item('a', '18')],
+      since: store.newest(widgetKind),
+    })
+    t.strictSame(sizes(store), { a: 18, file: 1 }, 'installed again')
+    t.end()
+  })
+
+  t.test('in slices is the same: one notice, and what is taken meanwhile is not lost', async t => {
+    const store = createStore({ freeze: true })
+    store.apply([at('gone', '1'), at('newer', '2'), at('removed', '3')])
+    const notices = heard(store)
+    const items = Array.from({ length: 1000 }, (_, n) => item(`n${n}`, String(n + 10)))
+    let pauses = 0
+    const pause = () => {
+      if (pauses++ === 0) store.apply([at('newer', '6000'), at('late', '8'), gone('n900', '6001')])
+      return Promise.resolve()
+    }
+    const all = [...items, item('newer', '2'), item('removed', '3')]
+    const applied = await store.replaceInSlices([{ kind: widgetKind, version: '5000', items: all }], pause)
+    t.ok(pauses > 3)
+    t.match(applied, { accepted: 1000, stale: 2, duplicate: 1, resets: [] })
+    t.equal(notices.length, 1)
+    const { gone: wentAway, late, n900, newer, removed, ...rest } = sizes(store)
+    t.strictSame([wentAway, late, n900, newer, removed], [undefined, undefined, undefined, 6000, 3])
+    t.equal(Object.keys(rest).length, 999)
     t.end()
   })
 
