@@ -21,5 +21,12 @@ function together(a: Applied, b: Applied): Applied {
     duplicate: a.duplicate + b.duplicate,
     hints: [...a.hints, ...b.hints],
     resets: [...a.resets, ...b.resets],
+    late: [...a.late, ...b.late],
+    byKind: sums(a.byKind, b.byKind),
   }
+}
+
+function sums(a: Readonly<Record<string, number>>, b: typeof a): typeof a {
+  const kinds = new Set([...Object.keys(a), ...Object.keys(b)])
+  return Object.fromEntries([...kinds].map(kind => [kind, (a[kind] ?? 0) + (b[kind] ?? 0)]))
 }

@@ -42,13 +42,14 @@ export function deleteOf(value: Fields): Fact {
   }
 }
 
-interface Named {
+export interface Named {
   readonly locator: Locator
   readonly uid: string | undefined
   readonly version: string | undefined
 }
 
-function nameOf(value: Fields): Named | { readonly message: string } {
+/** Which object it is, or why that cannot be told. */
+export function nameOf(value: Fields): Named | { readonly message: string } {
   const [apiVersion, kind] = [textOf(value, 'apiVersion'), textOf(value, 'kind')]
   if (apiVersion === undefined || kind === undefined)
     return { message: 'an object needs apiVersion and kind' }

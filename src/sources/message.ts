@@ -15,6 +15,7 @@ export type Message =
   | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: Fields }
   | { readonly type: 'BOOKMARK' }
   | { readonly type: 'HINT' | 'SYNC'; readonly fields: Fields }
+  | { readonly type: 'REFERENCE'; readonly operation: string; readonly object: Fields }
   | { readonly type: 'malformed'; readonly message: string }
 
 /**
@@ -52,18 +53,28 @@ function readWatchEvent(value: Fields): Message {
 const resource = 'dev.knative.apiserver.resource.'
 const reference = 'dev.knative.apiserver.ref.'
 const cloudTypes = { add: 'ADDED', update: 'MODIFIED', delete: 'DELETED' } as const
+const operations = { add: 'CREATE', update: 'UPDATE', delete: 'DELETE' } as const
 
 function readCloudEvent({ specversion, type, data }: Fields): Message {
   if (specversion !== '1.0') return malformed('specversion must be 1.0')
   if (typeof type !== 'string') return malformed('a CloudEvent needs a type')
-  if (type.startsWith(reference)) {
-    return malformed(`${type} names an object without its content: set the source's mode to Resource`)
-  }
+  if (type.startsWith(reference)) return readReference(type, data)
   const operation = type.slice(resource.length)
   if (!type.startsWith(resource) || !(operation in cloudTypes)) {
     return malformed(`the CloudEvent type must be ${resource}add, update or delete`)
   }
   return readWatchEvent({ type: cloudTypes[operation as keyof typeof cloudTypes], object: data })
+}
+
+/** In mode Reference the data is an ObjectReference: it says which object changed, and nothing of it. */
+function readReference(type: string, data: unknown): Message {
+  const operation = type.slice(reference.length)
+  if (!(operation in operations))
+    return malformed(`the CloudEvent type must be ${reference}add, update or delete`)
+  if (!isFields(data)) return malformed(`${type} needs data`)
+  const { name, namespace, ...rest } = data
+  const object = { ...rest, metadata: { name, namespace } }
+  return { type: 'REFERENCE', operation: operations[operation as keyof typeof operations], object }
 }
 
 function malformed(message: string): Message {

@@ -117,7 +117,7 @@ t.test('watch events', t => {
       added({ ...service('x', 1), kind: 'Deployment', apiVersion: 'apps/v1' }),
       added({ ...service('x', 1), metadata: { name: 'x', resourceVersion: 'abc' } }),
       deleted({ ...service('x', 1), metadata: 7 }),
-      { type: 'HINT', kind: 'service' },
+      { type: 'HINT', kind: 'service', key: 'secret:shop/a' },
       { type: 'SYNC', syncId: '1', scope: {}, part: 1, of: 1 },
       added(service('b', 3)),
     )
@@ -137,7 +137,7 @@ t.test('watch events', t => {
 })
 
 t.test('CloudEvents, as a Knative ApiServerSource sends them', async t => {
-  const { store, receive } = aRelay()
+  const { store, receive, hints } = aRelay()
   const event = (operation: string, data: object) => ({
     specversion: '1.0',
     id: 'b3a7',
@@ -152,18 +152,37 @@ t.test('CloudEvents, as a Knative ApiServerSource sends them', async t => {
   t.strictSame(ports(store.snapshot()), { a: 2 })
   t.match(await receive(event('resource.delete', service('a', 3))), { accepted: 1 })
   t.strictSame(ports(store.snapshot()), {})
+  await receive(event('resource.update', service('b', 5)))
   t.match(
-    await receive(event('ref.add', { kind: 'Service' }), event('resource.grow', {}), {
-      ...event('resource.add', {}),
-      specversion: '2',
-    }),
+    await receive(event('resource.delete', service('b', 5)), event('resource.update', service('b', 5))),
     {
-      rejected: [
-        { message: /mode to Resource/ },
-        { message: /add, update or delete/ },
-        { message: /must be 1.0/ },
-      ],
+      accepted: 1,
+      stale: 1,
     },
+  )
+  t.strictSame(ports(store.snapshot()), {}, 'a delete with the last state that was seen is one all the same')
+  t.match(await receive(event('resource.grow', {}), { ...event('resource.add', {}), specversion: '2' }), {
+    rejected: [{ message: /add, update or delete/ }, { message: /must be 1.0/ }],
+  })
+
+  const reference = { apiVersion: 'v1', kind: 'Service', namespace: 'shop', name: 'a' }
+  const foreign = { ...reference, apiVersion: 'apps/v1', kind: 'Deployment' }
+  t.match(
+    await receive(event('ref.delete', reference), event('ref.grow', reference), event('ref.add', foreign)),
+    { accepted: 1, rejected: [{ message: /ref.add, update or delete/ }, { message: /Deployment in apps/ }] },
+  )
+  t.strictSame(
+    hints,
+    [{ kind: 'service', key: 'service:shop/a', operation: 'DELETE' }],
+    'a reference is a hint',
+  )
+  const alone = createReceiver({ store: createStore() })
+  t.match(
+    await alone.receive([event('ref.add', reference)]),
+    {
+      rejected: [{ object: 'service:shop/a', message: /mode to Resource/ }],
+    },
+    'that is of no use where nobody can be asked',
   )
 })
 
@@ -244,6 +263,26 @@ t.test('SYNC', t => {
     t.strictSame(ports(store.snapshot()), { b: 15 })
   })
 
+  t.test('older than what is known is late, or of a restored etcd: the kind is to be listed', async t => {
+    const { store, receive, hints } = aRelay()
+    await receive(sync(20, [service('a', 15)]))
+    await receive({ ...sync(10, [service('a', 5), service('b', 6), service('c', 7)]), syncId: 'old' })
+    t.strictSame(ports(store.snapshot()), { a: 15 })
+    t.strictSame(hints, [{ kind: 'service' }], 'once, not for each object')
+  })
+
+  t.test('of thousands of objects is one notice and does not hold the event loop', async t => {
+    const { store, receive } = aRelay()
+    let notices = 0
+    store.subscribe(() => {
+      notices++
+    })
+    const items = Array.from({ length: 3000 }, (_, n) => service(`s${n}`, n + 1))
+    await receive(sync(5000, items))
+    t.equal(notices, 2)
+    t.equal(store.snapshot().count('service'), 3000)
+  })
+
   t.test('an item that is not valid is rejected, and what is held of it is not pruned', async t => {
     const { store, receive } = aRelay()
     await receive(added(service('a', 1)), added(service('b', 2)))
@@ -254,14 +293,44 @@ t.test('SYNC', t => {
   t.end()
 })
 
+t.test('Secrets that nobody references are dropped and counted; where all are wanted, none is', async t => {
+  const secret = (name: string, version: number) => ({
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name, namespace: 'shop', resourceVersion: String(version) },
+    stringData: { key: 'text' },
+  })
+  const store = createStore({ freeze: true })
+  const wanted = new Set(['secret:shop/tls'])
+  const relay = createReceiver({ store, isWanted: key => wanted.has(key) })
+  const counts = await relay.receive([
+    added(secret('tls', 1)),
+    added(secret('other', 2)),
+    added(service('a', 3)),
+  ])
+  t.match(counts, { accepted: 3, rejected: [] })
+  t.strictSame([...store.snapshot().kinds()], ['secret', 'service'])
+  t.match(await relay.receive([sync(9, [secret('tls', 1), secret('other', 2)], { kind: 'secret' })]), {
+    accepted: 1,
+    duplicate: 1,
+  })
+  t.equal(store.snapshot().count('secret'), 1)
+  wanted.add('secret:shop/other')
+  t.match(await relay.receive([added(secret('other', 10))]), { accepted: 1 })
+  t.equal(store.snapshot().count('secret'), 2)
+})
+
 t.test('hints', t => {
   t.test('go to whoever reads back, with facts that are too old to be believed', async t => {
     const { hints, receive, store } = aRelay()
-    const hint = { kind: 'service', key: 'service:shop/a', uid: 'u', operation: 'CREATE' }
-    t.match(await receive({ type: 'HINT', ...hint }), { accepted: 1 })
+    const hint = { kind: 'service', key: 'service:shop/a', uid: 'u', operation: 'CREATE', version: '4' }
+    t.match(await receive({ type: 'HINT', ...hint }, { type: 'HINT', kind: 'Service' }), { accepted: 2 })
     await receive(sync(10, []))
-    t.match(await receive(added(service('b', 9))), { stale: 1 })
-    t.strictSame(hints, [hint, { kind: 'service', key: 'service:shop/b' }])
+    await receive(added(service('b', 9)), added(service('b', 8)))
+    t.strictSame(hints, [hint, { kind: 'service' }, { kind: 'service', key: 'service:shop/b', version: '9' }])
+    t.match(await receive({ type: 'HINT', kind: 'service', version: 'new' }, { type: 'HINT' }), {
+      rejected: [{ message: /version must be/ }, { message: /needs a kind/ }],
+    })
     t.strictSame(ports(store.snapshot()), {})
   })
 

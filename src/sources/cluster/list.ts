@@ -72,7 +72,7 @@ async function listed(
 ): Promise<Outcome> {
   try {
     const found = await lister.list(kind)
-    return found === 'absent' ? { absent: kind } : await checkList({ kind, ...found }, check, pause)
+    return found === 'absent' ? { absent: kind } : await checkList({ kind, ...found }, { check, pause })
   } catch (error) {
     return { source: kind, message: error instanceof Error ? error.message : String(error) }
   }

@@ -42,7 +42,7 @@ export function readHintsBack(options: ReadBackOptions): (hint: Hint) => void {
     try {
       const listed = await readBack(hint)
       const within = (held: Parameters<typeof locatorOf>[0]) => locatorOf(held) === hint.key
-      const { list } = await checkList({ kind: hint.kind, ...listed, within }, check, pauses())
+      const { list } = await checkList({ kind: hint.kind, ...listed, within }, { check, pause: pauses() })
       store.replace(list)
     } catch (error) {
       log.debug({ ...hint, error: String(error) }, 'could not read back what a hint was about')

@@ -1,16 +1,20 @@
-import type { Clock, KindId, Locator, Log, Metrics } from '../../core/index.js'
-import { silentLog, systemClock } from '../../core/index.js'
+import type { Clock, Locator, Log, Metrics } from '../../core/index.js'
+import { locatorOf, silentLog, systemClock } from '../../core/index.js'
 import type { Applied, Store, StoreEvent } from '../../store/index.js'
+import { newer } from '../../store/index.js'
 import { applySliced } from '../apply.js'
 import type { Check } from '../check.js'
 import { checkList } from '../checked-list.js'
-import { deleteOf, upsertOf } from '../facts.js'
+import { deleteOf, nameOf, upsertOf } from '../facts.js'
 import type { Fact } from '../facts.js'
 import type { Hint } from '../hint.js'
-import type { Fields } from '../message.js'
-import { readMessage, textOf } from '../message.js'
+import type { Fields, Message } from '../message.js'
+import { readMessage } from '../message.js'
 import { pauses } from '../pauses.js'
+import { isReadByName, kindOfKey } from '../wanted.js'
+import type { Sync } from './sync.js'
 import { SyncAssembly } from './sync.js'
+import { hintOf } from './hint-message.js'
 
 export interface ReceiverOptions {
   readonly store: Store
@@ -18,7 +22,16 @@ export interface ReceiverOptions {
   readonly clock?: Clock
   readonly log?: Log
   readonly metrics?: Metrics
-  /** Told of every hint: HINT messages, and facts that are too old to be believed. */
+  /**
+   * Whether a Secret or ConfigMap is referenced now. What is told of others is dropped and counted as accepted: it is
+   * understood, and there is nothing to do. Default: every one is taken, as in a folder.
+   */
+  readonly isWanted?: (key: Locator) => boolean
+  /**
+   * Told of every hint: HINT messages, references of a Knative ApiServerSource, facts that are too old to be believed,
+   * and kinds of which a SYNC was older than what is known. Absent where there is no API server to ask: references
+   * are rejected then.
+   */
   readonly onHint?: (hint: Hint) => void
 }
 
@@ -109,16 +122,19 @@ class Delivery {
         this.#counts.accepted++
         return
       case 'HINT':
-        this.#takeHint(message.fields, index)
+        this.#takeHint(hintOf(message.fields), index)
+        return
+      case 'REFERENCE':
+        this.#takeReference(message, index)
         return
       case 'SYNC':
         await this.#takeSync(message.fields, index)
         return
       case 'DELETED':
-        this.#takeFact(deleteOf(message.object), index)
+        this.#takeFact(message.object, deleteOf, index)
         return
       default:
-        this.#takeFact(upsertOf(message.object, this.#options.check), index)
+        this.#takeFact(message.object, object => upsertOf(object, this.#options.check), index)
     }
   }
 
@@ -127,25 +143,39 @@ class Delivery {
     return { ...this.#counts, rejected: this.#rejected }
   }
 
-  #takeFact(fact: Fact, index: number): void {
+  #takeFact(object: Fields, read: (object: Fields) => Fact, index: number): void {
+    const named = nameOf(object)
+    if ('locator' in named && this.#isUnwanted(named.locator)) {
+      this.#counts.accepted++
+      return
+    }
+    const fact = read(object)
     if ('event' in fact) this.#facts.push(fact.event)
     else this.#rejected.push({ index, ...fact })
   }
 
-  #takeHint(fields: Fields, index: number): void {
-    const [kind, key] = [textOf(fields, 'kind'), textOf(fields, 'key')]
-    if (kind === undefined || key === undefined) {
-      this.#rejected.push({ index, message: 'a HINT needs kind and key' })
+  #isUnwanted(key: Locator): boolean {
+    return isReadByName(kindOfKey(key)) && this.#options.isWanted?.(key) === false
+  }
+
+  #takeHint(hint: Hint | { readonly message: string }, index: number): void {
+    if ('message' in hint) {
+      this.#rejected.push({ index, message: hint.message })
       return
     }
-    const [uid, operation] = [textOf(fields, 'uid'), textOf(fields, 'operation')]
-    this.#hint({
-      kind,
-      key,
-      ...(uid !== undefined && { uid }),
-      ...(operation !== undefined && { operation }),
-    })
+    this.#hint(hint)
     this.#counts.accepted++
+  }
+
+  #takeReference({ object, operation }: Message & { type: 'REFERENCE' }, index: number): void {
+    const named = nameOf(object)
+    if ('message' in named) this.#takeHint(named, index)
+    else if (this.#options.onHint) {
+      this.#takeHint({ kind: kindOfKey(named.locator), key: named.locator, operation }, index)
+    } else {
+      const message = "it names an object without its content: set the source's mode to Resource"
+      this.#rejected.push({ index, object: named.locator, message })
+    }
   }
 
   async #takeSync(fields: Fields, index: number): Promise<void> {
@@ -154,23 +184,38 @@ class Delivery {
     if (sync === 'waiting') return
     if (sync === 'duplicate') this.#counts.duplicate++
     else if ('message' in sync) this.#rejected.push({ index, message: sync.message })
-    else {
-      const { list, rejected } = await checkList(sync, this.#options.check, this.#pause)
-      this.#rejected.push(...rejected.map(item => ({ index, ...item })))
-      this.#count(this.#options.store.replace({ ...list, mayBeLate: true }))
-    }
+    else await this.#adopt(sync, index)
+  }
+
+  async #adopt(sync: Sync, index: number): Promise<void> {
+    const { store, check } = this.#options
+    const raw = { ...sync, mayBeLate: true, isUnwanted: (key: Locator) => this.#isUnwanted(key) }
+    const held = (key: Locator) => store.snapshot().get(key)
+    const { list, rejected, unwanted } = await checkList(raw, { check, held, pause: this.#pause })
+    this.#rejected.push(...rejected.map(item => ({ index, ...item })))
+    this.#counts.accepted += unwanted
+    this.#count(await store.replaceInSlices([list], this.#pause), () => sync.version)
   }
 
   async #flush(): Promise<void> {
-    if (this.#facts.length > 0) this.#count(await applySliced(this.#options.store, this.#facts))
+    const facts = this.#facts
     this.#facts = []
+    if (facts.length === 0) return
+    this.#count(await applySliced(this.#options.store, facts), key => newestOf(facts, key))
   }
 
-  #count({ accepted, stale, duplicate, hints }: Applied): void {
+  /** @param versionOf - the version at which an object was told of that is to be read back */
+  #count(applied: Applied, versionOf: (key: Locator) => string | undefined): void {
+    const { accepted, stale, duplicate, hints, late } = applied
     this.#counts.accepted += accepted
     this.#counts.stale += stale + hints.length
     this.#counts.duplicate += duplicate
-    for (const key of hints) this.#hint({ kind: kindOfKey(key), key })
+    for (const kind of late) this.#hint({ kind })
+    for (const key of hints) {
+      if (late.includes(kindOfKey(key))) continue
+      const version = versionOf(key)
+      this.#hint({ kind: kindOfKey(key), key, ...(version !== undefined && { version }) })
+    }
   }
 
   #hint(hint: Hint): void {
@@ -178,6 +223,9 @@ class Delivery {
   }
 }
 
-function kindOfKey(key: Locator): KindId {
-  return key.slice(0, key.indexOf(':'))
+function newestOf(facts: readonly StoreEvent[], key: Locator): string | undefined {
+  return facts
+    .filter(fact => fact.type === 'upsert' && locatorOf(fact.object) === key)
+    .map(fact => ('version' in fact ? fact.version : undefined))
+    .reduce(newer, undefined)
 }
