@@ -85,9 +85,17 @@ const signs: Readonly<Record<string, string>> = {
   '/': '__slash__',
 }
 
+/** By name: there are no more than the schemas have fields. */
+const escapedNames = new Map<string, string>()
+
 /** A field's name as rules must write it: `__namespace__` for `namespace`. */
 function escaped(name: string): string {
-  return reserved.has(name) ? `__${name}__` : name.replace(/__|[.\-/]/g, sign => signs[sign] ?? sign)
+  let known = escapedNames.get(name)
+  if (known === undefined) {
+    known = reserved.has(name) ? `__${name}__` : name.replace(/__|[.\-/]/g, sign => signs[sign] ?? sign)
+    escapedNames.set(name, known)
+  }
+  return known
 }
 
 /**

@@ -7,7 +7,7 @@ import { groups } from './ids.js'
 import { metadataFindings, required, type Finding } from './metadata.js'
 import { pathOf, pathSegments } from './path.js'
 import { isOurGroup, kindOf, versionOf, type KindRow } from './table.js'
-import { correlate } from './update.js'
+import { correlate, Sameness } from './update.js'
 import { walk, type RuledNode, type Walk } from './validator.js'
 import { wordedErrors, type Worded } from './wording.js'
 import type { Rule, Schema } from './schema.js'
@@ -121,7 +121,8 @@ type Update = (segments: readonly (string | number)[]) => {
 function updateOf(object: Fields, schema: Schema, old: KubeObject | undefined): Update | undefined {
   if (!old) return undefined
   const full = defaulted(old)
-  return segments => correlate(object, full, schema, segments)
+  const sameness = new Sameness()
+  return segments => correlate(object, full, schema, segments, sameness)
 }
 
 /** The steps of a JSON pointer through a value: numbers in lists, texts elsewhere. */
@@ -167,7 +168,13 @@ function brokenRules(ruled: readonly RuledNode[], object: Fields, update: Update
   })
 }
 
-const isTransition = (rule: Rule) => /\boldSelf\b/.test(rule.rule)
+const transitions = new WeakMap<Rule, boolean>()
+
+function isTransition(rule: Rule): boolean {
+  let known = transitions.get(rule)
+  if (known === undefined) transitions.set(rule, (known = /\boldSelf\b/.test(rule.rule)))
+  return known
+}
 
 const fieldPath = (rule: Rule, pointer: string) =>
   pointer === '' ? (rule.fieldPath ?? '').replace(/^\./, '') : (rule.fieldPath ?? '')
