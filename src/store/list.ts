@@ -48,7 +48,7 @@ function begin(list: KindList, { kind, onReset, onLate }: Adoption): void {
   if (list.isAbsent && past.known !== undefined) past.list(past.known)
   if (version === undefined || !isWhole(list)) return
   if (mayBeLate && isOlder(version, past.known)) onLate()
-  if (!mayBeLate && isOlder(version, list.since ?? past.listed)) {
+  if (!mayBeLate && isOlder(version, 'since' in list ? list.since : past.listed)) {
     kind().reset()
     onReset()
   }
