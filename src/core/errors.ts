@@ -7,6 +7,8 @@ export const faults = {
   ADDRESS_UNAVAILABLE: 'this machine has no such address, or the port needs a privilege',
   CREDENTIALS_MISSING:
     'listen on 127.0.0.1 or ::1: no credentials are asked for, so elsewhere everybody could read and write',
+  SECRET_FILE_UNUSABLE: 'it may not be read, or holds nothing: name a file with a token or key',
+  CERTIFICATE_UNUSABLE: 'name a PEM certificate and the key that belongs to it',
   DIRECTORY_MISSING: 'there is no such folder, or it may not be read: name one that is there',
   DIRECTORY_GONE: 'it is gone or may not be read: put it back; what was read from it keeps being served',
   ENVOY_MISSING: 'run `gatewright envoy install`, or set GATEWRIGHT_ENVOY to an Envoy binary',

@@ -1,10 +1,11 @@
 import type { Clock, KindId, Log, Metrics } from '../../core/index.js'
 import type { KubeClient } from '../../kube/index.js'
 import type { Hint } from '../hint.js'
+import type { Resolve } from './addresses.js'
 
 /** How a sender shows who it is. Files are read again when they change. */
 export interface Credentials {
-  /** Bearer token. */
+  /** Bearer token. Of this file and the next, white space at the ends does not count. */
   readonly tokenFile?: string
   /** HMAC key, see {@link signed}. */
   readonly hmacFile?: string
@@ -25,6 +26,8 @@ export interface RelayOptions {
   readonly credentials: Credentials
   /** Bytes that may wait for one target before it is sent a SYNC instead. Default 64 MiB. */
   readonly bufferBytes?: number
+  /** Addresses of a host name. Default: the machine's look-up. */
+  readonly resolve?: Resolve
   readonly clock?: Clock
   readonly log?: Log
   readonly metrics?: Metrics
@@ -43,9 +46,14 @@ export interface Relay {
 }
 
 export interface ForwarderOptions {
-  /** `host:port` of every serving replica; a name of several addresses is all of them. Itself may be among them. */
+  /**
+   * `host:port` of every serving replica; a name of several addresses is all of them. Itself may be among them. TLS is
+   * spoken where the credentials name an authority, a certificate or a server name; an `http(s)://` URL says it itself.
+   */
   readonly peers: readonly string[]
   readonly credentials: Credentials
+  /** Addresses of a host name. Default: the machine's look-up. */
+  readonly resolve?: Resolve
   readonly clock?: Clock
   readonly log?: Log
   readonly metrics?: Metrics
