@@ -40,13 +40,13 @@ async function post(plane: Plane, path: string, body: unknown, type = 'applicati
     ...(body !== undefined && { body: text, headers: { 'content-type': type } }),
   }
   const response = await fetch(plane.http + path, options)
-  if (response.status !== 200) throw new Error(`${path}: ${response.status} ${await response.text()}`)
+  if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`)
   return response.json()
 }
 
 async function get<T>(plane: Plane, path: string): Promise<T> {
   const response = await fetch(plane.http + path)
-  if (response.status !== 200) throw new Error(`${path}: ${response.status} ${await response.text()}`)
+  if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`)
   return (await response.json()) as T
 }
 

@@ -1,27 +1,51 @@
+import type { Server as HttpsServer } from 'node:https'
 import { fastify } from 'fastify'
-import type { FastifyInstance, LightMyRequestResponse, InjectOptions, RouteOptions } from 'fastify'
+import type {
+  FastifyHttpsOptions,
+  FastifyInstance,
+  FastifyServerOptions,
+  InjectOptions,
+  LightMyRequestResponse,
+  RouteOptions,
+} from 'fastify'
 import { fastifyOpenapiGlue } from 'fastify-openapi-glue'
 import { Fault, systemClock } from '../core/index.js'
+import type { Clock } from '../core/index.js'
 import { addressText, boundAt, isLoopback, listenFault, parseAddress } from './address.js'
 import { authorise } from './authorise.js'
-import type { Authoriser } from './authorise.js'
+import type { AuthoriseOptions } from './authorise.js'
+import type { Authenticator } from './authenticate.js'
 import { createBacklog, refuseFloods } from './backlog.js'
 import { readBodies } from './bodies.js'
+import { openCertificates } from './certificates.js'
+import type { Certificates, TlsFiles } from './certificates.js'
 import { createConditional } from './conditional.js'
 import type { ServerContext } from './context.js'
 import type { Handlers } from './handler.js'
 import { measure } from './instruments.js'
+import { createLimiter } from './limits.js'
+import type { Limits } from './limits.js'
 import { operationsHandlers } from './operations.js'
 import { answerProblems, answerWireFailure, sendProblem } from './problems.js'
 import { queryHandlers } from './queries.js'
-import { readSpecification } from './specification.js'
-import type { Operation, Specification } from './specification.js'
+import { documentOf, isServed, readSpecification } from './specification.js'
+import type { Operation, Part, Specification } from './specification.js'
 import { validate } from './validation.js'
 import { webhookHandlers } from './webhooks.js'
 
 export interface ServerOptions {
-  /** Asked about every call, except to open operations and, by exemption, on loopback sockets. */
-  readonly authoriser?: Authoriser
+  /** Any one of them lets a caller in, except to open operations and, by exemption, on loopback sockets. */
+  readonly authenticators?: readonly Authenticator[]
+  /** Further ones for `/webhooks/watch` alone; asked first. */
+  readonly relayAuthenticators?: readonly Authenticator[]
+  /** Everybody may call everything: for a port that serves health and metrics alone. Default false. */
+  readonly open?: boolean
+  /** Serves HTTPS, with certificates read again when they change. */
+  readonly tls?: TlsFiles
+  /** What is served, where it is not everything. */
+  readonly part?: Part
+  readonly limits?: Limits
+  readonly clock?: Clock
   /** Nobody is asked on a socket bound to loopback (default true); false in a cluster. */
   readonly loopbackExempt?: boolean
   /** Relayed events that may wait; beyond it 429 is answered. Default 20,000. */
@@ -35,7 +59,7 @@ export interface ServerOptions {
 export interface Server {
   /**
    * Binds `host:port` (port 0 = any free one) and answers the address bound.
-   * Throws CREDENTIALS_MISSING for another address than loopback without an authoriser, ADDRESS_IN_USE,
+   * Throws CREDENTIALS_MISSING for another address than loopback without an authenticator, ADDRESS_IN_USE,
    * ADDRESS_UNAVAILABLE.
    */
   listen(address: string): Promise<string>
@@ -43,46 +67,62 @@ export interface Server {
   close(): Promise<void>
   /** Answers a request without a socket, as a loopback caller. */
   inject(request: InjectOptions | string): Promise<LightMyRequestResponse>
+  /** What is wrong with the server itself, such as an expired certificate: reasons for readiness to show. */
+  degraded(): readonly string[]
 }
 
-/** The HTTP API of openapi.yaml over one control plane. */
+/** The HTTP API of openapi.yaml over one control plane. Throws CERTIFICATE_UNUSABLE. */
 export async function createServer(context: ServerContext, options: ServerOptions = {}): Promise<Server> {
   const specification = readSpecification()
-  const app = createApp(context, options, specification)
-  const backlog = createBacklog(options.maxWaitingEvents ?? 20_000, context.metrics)
-  const operations = new Map(specification.operations.map(operation => [operation.id, operation]))
-  const { authoriser, loopbackExempt = true } = options
+  const { clock = systemClock, tls, part } = options
+  const { log, metrics } = context
+  const certificates = tls && (await openCertificates(tls, { clock, log, metrics }))
+  const app = createApp(context, options, specification, certificates)
+  const served = specification.operations.filter(operation => isServed(operation, part))
+  const operations = new Map(served.map(operation => [operation.id, operation]))
+  const backlog = createBacklog(options.maxWaitingEvents ?? 20_000, metrics)
 
-  answerProblems(app, context.log, specification.operations)
-  measure(app, context.metrics)
+  answerProblems(app, log, specification.operations, part)
+  measure(app, metrics)
   protectAnswers(app)
-  authorise(app, operations, { loopbackExempt, ...(authoriser && { authoriser }) })
+  authorise(app, operations, authorisation(options, clock))
   refuseFloods(app, backlog)
   readBodies(app, operations)
   validate(app)
   const handlers = {
     ...queryHandlers(context, createConditional()),
-    ...webhookHandlers(context, backlog),
+    ...webhookHandlers(context, backlog, clock),
     ...operationsHandlers(context, specification),
   }
   await app.register(fastifyOpenapiGlue, {
-    specification: specification.document,
-    operationResolver: resolver(handlers, operations),
+    specification: documentOf(specification, operations),
+    operationResolver: resolver(handlers, specification.operations),
   })
   await app.ready()
   return {
-    listen: address => listen(app, address, authoriser !== undefined),
-    close: () => close(app, options.closeGraceMs ?? 5_000),
+    listen: address => listen(app, address, options),
+    close: async () => {
+      certificates?.close()
+      await close(app, options.closeGraceMs ?? 5_000)
+    },
     inject: async request => await app.inject(request),
+    degraded: () => certificates?.degraded() ?? [],
   }
+}
+
+function authorisation(options: ServerOptions, clock: Clock): AuthoriseOptions {
+  const { authenticators = [], relayAuthenticators = [], loopbackExempt = true, open = false } = options
+  const limiter = createLimiter(options.limits ?? {}, clock)
+  return { authenticators, relayAuthenticators, loopbackExempt, open, limiter }
 }
 
 function createApp(
   { log }: ServerContext,
   { timeoutMs = 30_000 }: ServerOptions,
   { operations }: Specification,
+  certificates: Certificates | undefined,
 ): FastifyInstance {
-  return fastify({
+  const settings = {
     bodyLimit: Math.max(...operations.map(({ bodyLimit }) => bodyLimit)),
     requestTimeout: timeoutMs,
     handlerTimeout: timeoutMs,
@@ -90,7 +130,18 @@ function createApp(
     genReqId: requestNumbers(),
     frameworkErrors: (error, request, reply) => sendProblem(log, error, request, reply),
     clientErrorHandler: answerWireFailure,
-  })
+  } satisfies FastifyServerOptions
+  return certificates ? secureApp(settings, certificates) : fastify(settings)
+}
+
+/** Callers without a certificate, or with a bad one, get in: whether that is enough is for authenticators to say. */
+function secureApp(settings: FastifyServerOptions, certificates: Certificates): FastifyInstance {
+  const requests = { requestCert: certificates.current.ca !== undefined, rejectUnauthorized: false }
+  const https = { ...certificates.current, ...requests, minVersion: 'TLSv1.2' as const }
+  const app = fastify({ ...settings, https } as unknown as FastifyHttpsOptions<HttpsServer>)
+  // Connections keep what they began with.
+  certificates.subscribe(material => app.server.setSecureContext({ ...material, minVersion: 'TLSv1.2' }))
+  return app
 }
 
 function requestNumbers(): () => string {
@@ -99,7 +150,8 @@ function requestNumbers(): () => string {
 }
 
 /** No operation without a handler and no handler without an operation: a mistake of ours, so it throws. */
-function resolver(handlers: Handlers, operations: ReadonlyMap<string, Operation>) {
+function resolver(handlers: Handlers, all: readonly Operation[]) {
+  const operations = new Map(all.map(operation => [operation.id, operation]))
   const idle = Object.keys(handlers).filter(id => !operations.has(id))
   const unserved = [...operations.keys()].filter(id => !(id in handlers))
   if (idle.length + unserved.length > 0)
@@ -119,9 +171,11 @@ function protectAnswers(app: FastifyInstance): void {
   })
 }
 
-async function listen(app: FastifyInstance, text: string, authorised: boolean): Promise<string> {
+async function listen(app: FastifyInstance, text: string, options: ServerOptions): Promise<string> {
   const { host, port } = parseAddress(text)
-  if (!isLoopback(host) && !authorised) throw new Fault('CREDENTIALS_MISSING', `${text} is not loopback`)
+  const { authenticators = [], relayAuthenticators = [], open = false } = options
+  const guarded = open || authenticators.length + relayAuthenticators.length > 0
+  if (!isLoopback(host) && !guarded) throw new Fault('CREDENTIALS_MISSING', `${text} is not loopback`)
   try {
     await app.listen({ host, port })
   } catch (cause) {

@@ -23,7 +23,7 @@ export function readBodies(app: FastifyInstance, operations: ReadonlyMap<string,
     done(operation && request.method === 'POST' ? whyNotRead(request, operation) : undefined)
   })
   app.addHook('preValidation', (request, _reply, done) => {
-    if (request.headers['ce-specversion'] !== undefined) request.body = structuredEvent(request)
+    if (isBinaryEvent(request)) request.body = structuredEvent(request)
     done()
   })
 }
@@ -38,6 +38,11 @@ function whyNotRead(request: FastifyRequest, operation: Operation): HttpProblem 
     delete headers['content-type']
     return undefined
   }
+  const { 'content-encoding': encoding = 'identity' } = headers
+  if (encoding.toLowerCase() !== 'identity')
+    return new HttpProblem('unsupported-media-type', `bodies are taken as they are, not as ${encoding}`, {
+      headers: { 'accept-encoding': 'identity' },
+    })
   // As the framework reads it: by this very text the schema is chosen.
   const type = request.mediaType ?? ''
   if (bodyTypes.includes(type)) return undefined
@@ -60,6 +65,12 @@ function jsonLines(text: string): unknown[] {
       })
     }
   })
+}
+
+/** CloudEvents 1.0 HTTP binding §3: a content type of the format's own says that the attributes are in the body. */
+function isBinaryEvent(request: FastifyRequest): boolean {
+  if (operationOf(request) !== 'receiveWatch' || request.headers['ce-specversion'] === undefined) return false
+  return !request.mediaType?.startsWith('application/cloudevents')
 }
 
 const attributes = ['specversion', 'id', 'source', 'type', 'subject', 'time'] as const

@@ -22,8 +22,11 @@ export interface ServerContext {
   problems(): readonly Problem[]
   readonly topology: TopologyReader
   readonly xds: XdsReader
-  /** Validates; changes no state. */
-  admit(request: AdmissionRequest): AdmissionVerdict | Promise<AdmissionVerdict>
+  /** Validates; changes no state. `timeoutMs`: how long the API server waits for the whole answer. */
+  admit(
+    request: AdmissionRequest,
+    options: { readonly timeoutMs: number },
+  ): AdmissionVerdict | Promise<AdmissionVerdict>
   /** Takes relayed messages as facts; resolves when they are in the store. */
   receive(messages: readonly WatchMessage[]): Received | Promise<Received>
   /** Reads every source again, whole. */

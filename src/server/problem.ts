@@ -14,6 +14,7 @@ export const problemTypes = {
   'body-too-large': [413, 'The body is too large'],
   'unsupported-media-type': [415, 'The content type is not taken here'],
   'too-many-events': [429, 'Too many events are waiting'],
+  'too-many-requests': [429, 'Too many requests'],
   'header-too-large': [431, 'The headers are too large'],
   internal: [500, 'The server failed'],
   'not-ready': [503, 'Not ready yet'],

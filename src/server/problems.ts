@@ -4,15 +4,21 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Log } from '../core/index.js'
 import { HttpProblem, problemOf } from './problem.js'
 import type { ProblemType } from './problem.js'
-import type { Operation } from './specification.js'
+import { isServed } from './specification.js'
+import type { Operation, Part } from './specification.js'
 
 const mediaType = 'application/problem+json'
 
 /** Answers every failure as application/problem+json: of handlers, of validation, of paths nobody serves. */
-export function answerProblems(app: FastifyInstance, log: Log, operations: readonly Operation[]): void {
+export function answerProblems(
+  app: FastifyInstance,
+  log: Log,
+  operations: readonly Operation[],
+  part: Part | undefined,
+): void {
   app.setErrorHandler((thrown, request, reply) => sendProblem(log, thrown, request, reply))
   app.setNotFoundHandler(request => {
-    throw unknownPath(request, operations)
+    throw unknownPath(request, operations, part)
   })
 }
 
@@ -25,9 +31,16 @@ export function sendProblem(log: Log, thrown: unknown, request: FastifyRequest, 
   void reply.code(problem.statusCode).headers(problem.headers).type(mediaType).send(problem.body(request.id))
 }
 
-function unknownPath(request: FastifyRequest, operations: readonly Operation[]): HttpProblem {
+function unknownPath(
+  request: FastifyRequest,
+  operations: readonly Operation[],
+  part: Part | undefined,
+): HttpProblem {
   const path = request.url.split('?', 1)[0] ?? ''
-  const methods = operations.filter(operation => operation.path === path).map(({ method }) => method)
+  const there = operations.filter(operation => operation.path === path)
+  const methods = there.filter(operation => isServed(operation, part)).map(({ method }) => method)
+  if (there.length > methods.length && part)
+    return new HttpProblem('not-found', `${path} is not served here: ${part.why}`)
   if (methods.length === 0)
     return new HttpProblem('not-found', `nothing is served at ${path}: /openapi.yaml lists what is`)
   if (methods.includes('GET')) methods.push('HEAD')

@@ -220,7 +220,7 @@ t.test('what a schema does not declare never leaves, whoever put it there', asyn
     post('/webhooks/admission/validate', review()),
   ]) {
     const answer = await server.inject(request)
-    t.equal(answer.statusCode, 200)
+    t.ok(answer.statusCode < 300)
     t.notMatch(answer.payload, secretText)
   }
 })
@@ -413,10 +413,11 @@ t.test('watch events', t => {
     }
     const others = [
       { type: 'BOOKMARK', object: { apiVersion: 'v1', kind: 'Service', metadata: { resourceVersion: '9' } } },
-      { type: 'HINT', kind: 'service', key: 'shop/cart', uid: 'u', operation: 'UPDATE' },
+      { type: 'HINT', kind: 'service', key: 'shop/cart', uid: 'u', operation: 'UPDATE', version: '9' },
+      { type: 'HINT', kind: 'secret' },
       { type: 'SYNC', syncId: 's', scope: { kind: 'service' }, version: '9', part: 1, of: 1, items: [] },
     ]
-    t.equal((await server.inject(post(url, others))).statusCode, 200)
+    t.equal((await server.inject(post(url, others))).statusCode, 202)
   })
 
   t.test('that are not well formed change nothing at all', async t => {
@@ -430,7 +431,9 @@ t.test('watch events', t => {
         'object.metadata.name',
       ],
       [[event(), { type: 'DELETED', object: { kind: 'A' } }], '[1].object.apiVersion'],
-      [{ type: 'HINT', kind: 'service' }, 'key'],
+      [{ type: 'HINT', key: 'service:a/b' }, 'kind'],
+      [{ type: 'HINT', kind: 'service', version: 7 }, 'version'],
+      [{ ...cloud, type: 'dev.knative.apiserver.ref.update' }, 'data.name'],
       [{ type: 'SYNC', syncId: 's', scope: { kind: 'service', all: true }, part: 1, of: 1 }, 'scope.all'],
       [{ ...cloud, specversion: '0.3' }, 'specversion'],
       [{ ...cloud, data: null }, 'data'],
@@ -468,10 +471,10 @@ t.test('watch events', t => {
     const second = await hold()
     problem(t, await server.inject(post(url, 'not even read')), 'too-many-events')
     store()
-    t.equal((await first.answer).statusCode, 200)
-    t.equal((await second.answer).statusCode, 200)
+    t.equal((await first.answer).statusCode, 202)
+    t.equal((await second.answer).statusCode, 202)
     const big = await server.inject(post(url, [event(), event(), event()]))
-    t.equal(big.statusCode, 200, 'what is larger than the bound is taken when nothing waits')
+    t.equal(big.statusCode, 202, 'what is larger than the bound is taken when nothing waits')
   })
   t.end()
 })
@@ -539,7 +542,7 @@ t.test('what cannot be answered is a problem, whatever it is', async t => {
   problem(t, await inject('/%zz'), 'invalid-body')
   const big = ' '.repeat(3 * 1024 * 1024 + 1)
   problem(t, await inject(post('/webhooks/admission/validate', big)), 'body-too-large')
-  t.equal((await inject(post('/webhooks/watch', `${big}[]`))).statusCode, 200, 'a batch may be larger')
+  t.equal((await inject(post('/webhooks/watch', `${big}[]`))).statusCode, 202, 'a batch may be larger')
   problem(t, await inject(post('/webhooks/watch', ' '.repeat(32 * 1024 * 1024 + 1))), 'body-too-large')
   const internal = await inject('/v1/status')
   t.match(problem(t, internal, 'internal').instance, /^request-\d+$/)
@@ -547,8 +550,8 @@ t.test('what cannot be answered is a problem, whatever it is', async t => {
 })
 
 t.test('credentials', async t => {
-  const authoriser = bearerToken('sesame')
-  const { server } = await aServer(t, {}, { authoriser, loopbackExempt: false })
+  const authenticators = [bearerToken('sesame')]
+  const { server } = await aServer(t, {}, { authenticators, loopbackExempt: false })
   const get = (url: string, authorization?: string) =>
     server.inject({ url, headers: authorization === undefined ? {} : { authorization } })
 
@@ -573,8 +576,13 @@ t.test('credentials', async t => {
       {},
       {
         loopbackExempt: false,
-        authoriser: ({ operation }) =>
-          operation === 'reconcile' ? { type: 'forbidden', reason: 'reading only' } : undefined,
+        authenticators: [
+          {
+            offer: 'nothing',
+            judge: ({ verb }) =>
+              verb === 'post' ? { type: 'forbidden', reason: 'reading only' } : { caller: 'anybody' },
+          },
+        ],
       },
     )
     t.equal((await server.inject('/v1/topology')).statusCode, 200)
@@ -590,7 +598,7 @@ t.test('credentials', async t => {
     const { server } = await aServer(t)
     for (const address of ['0.0.0.0:0', ':0', '[::]:0'])
       await t.rejects(server.listen(address), { code: 'CREDENTIALS_MISSING' })
-    const guarded = await aServer(t, {}, { authoriser })
+    const guarded = await aServer(t, {}, { authenticators })
     const url = `http://${(await guarded.server.listen('0.0.0.0:0')).replace('0.0.0.0', '127.0.0.1')}`
     t.equal((await fetch(`${url}/v1/topology`)).status, 401, 'by way of 127.0.0.1 as well')
     const headers = { authorization: 'Bearer sesame' }
