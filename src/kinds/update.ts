@@ -10,20 +10,6 @@ export interface Correlation {
   readonly unchanged: boolean
 }
 
-/** Whether two values are deeply equal; one instance is for one pair of objects, and asks about each part once. */
-export class Sameness {
-  readonly #known = new WeakMap<object, { readonly old: unknown; readonly same: boolean }>()
-
-  of(now: unknown, old: unknown): boolean {
-    if (typeof now !== 'object' || now === null) return Object.is(now, old)
-    const known = this.#known.get(now)
-    if (known && known.old === old) return known.same
-    const same = isDeepStrictEqual(now, old)
-    this.#known.set(now, { old, same })
-    return same
-  }
-}
-
 interface Step {
   readonly now: unknown
   readonly old: unknown
@@ -39,14 +25,13 @@ export function correlate(
   old: unknown,
   schema: Schema,
   segments: readonly (string | number)[],
-  sameness = new Sameness(),
 ): Correlation {
   let step: Step = { now, old, schema }
-  let unchanged = sameness.of(now, old)
+  let unchanged = isDeepStrictEqual(now, old)
   for (const segment of segments) {
     const next = below(step, segment)
     if (next.now === undefined) break
-    unchanged ||= next.old !== undefined && sameness.of(next.now, next.old)
+    unchanged ||= next.old !== undefined && isDeepStrictEqual(next.now, next.old)
     step = next
   }
   return { old: step.old, unchanged }

@@ -7,7 +7,7 @@ import { groups } from './ids.js'
 import { metadataFindings, required, type Finding } from './metadata.js'
 import { pathOf, pathSegments } from './path.js'
 import { isOurGroup, kindOf, versionOf, type KindRow } from './table.js'
-import { correlate, Sameness } from './update.js'
+import { correlate } from './update.js'
 import { walk, type RuledNode, type Walk } from './validator.js'
 import { wordedErrors, type Worded } from './wording.js'
 import type { Rule, Schema } from './schema.js'
@@ -121,8 +121,7 @@ type Update = (segments: readonly (string | number)[]) => {
 function updateOf(object: Fields, schema: Schema, old: KubeObject | undefined): Update | undefined {
   if (!old) return undefined
   const full = defaulted(old)
-  const sameness = new Sameness()
-  return segments => correlate(object, full, schema, segments, sameness)
+  return segments => correlate(object, full, schema, segments)
 }
 
 /** The steps of a JSON pointer through a value: numbers in lists, texts elsewhere. */
@@ -151,21 +150,27 @@ function brokenRules(ruled: readonly RuledNode[], object: Fields, update: Update
   const seen = new WeakMap<object, CelInput>()
   const seenOld = new WeakMap<object, CelInput>()
   return ruled.flatMap(({ pointer, value, schema, rules }) => {
-    const segments = update && segmentsAt(object, pointer)
-    const before = segments && update(segments)
     const self = celValue(value, schema, seen)
-    const oldSelf = before?.old === undefined ? undefined : celValue(before.old, schema, seenOld)
     return rules.flatMap(rule => {
-      if (isTransition(rule) && oldSelf === undefined) return []
+      // What it was before is only looked for where it matters: that takes longer than most rules.
+      const before = () => update?.(segmentsAt(object, pointer))
       const message = isTransition(rule)
-        ? whyBroken(rule, { self, oldSelf: oldSelf ?? null })
-        : whyBroken(rule, { self }, before?.unchanged)
+        ? whyBrokenChange(rule, self, before()?.old, old => celValue(old, schema, seenOld))
+        : whyBroken(rule, { self }) && whyBroken(rule, { self }, before()?.unchanged)
       if (message === undefined) return []
-      return [
-        { path: pathOf(segmentsAt(object, pointer)) + fieldPath(rule, pointer), message, rule: rule.rule },
-      ]
+      const path = pathOf(segmentsAt(object, pointer)) + fieldPath(rule, pointer)
+      return [{ path, message, rule: rule.rule }]
     })
   })
+}
+
+function whyBrokenChange(
+  rule: Rule,
+  self: CelInput,
+  old: unknown,
+  valueOf: (old: unknown) => CelInput,
+): string | undefined {
+  return old === undefined ? undefined : whyBroken(rule, { self, oldSelf: valueOf(old) })
 }
 
 const transitions = new WeakMap<Rule, boolean>()
