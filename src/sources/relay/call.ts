@@ -34,13 +34,14 @@ export class Caller {
     this.#timeoutMs = timeoutMs
   }
 
-  /** The answer, whatever its status. Rejects with UNREACHABLE where there is none in time. */
+  /** The answer, whatever its status. Rejects with UNREACHABLE where there is none in time, SECRET_FILE_UNUSABLE. */
   async post(body: string, closing: AbortSignal): Promise<Answer> {
     const late = new AbortController()
     const undo = this.#clock.after(this.#timeoutMs, () => late.abort())
     try {
       return await this.#send(body, AbortSignal.any([late.signal, closing]))
     } catch (cause) {
+      if (cause instanceof Fault) throw cause
       const { code, message } = cause as { code?: string; message: string }
       const why = late.signal.aborted ? `no answer within ${this.#timeoutMs} ms` : (code ?? message)
       throw new Fault('UNREACHABLE', `POST ${this.#destination.name} failed (${why})`, { cause })
