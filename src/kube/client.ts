@@ -1,10 +1,11 @@
+import { delimiter, join } from 'node:path'
 import type { KubeConfig } from '@kubernetes/client-node'
 import { Fault, systemClock } from '../core/index.js'
 import type { Clock, KindId } from '../core/index.js'
 import type { KindRow } from '../kinds/index.js'
 import { Connection } from './connection.js'
 import { KubeError } from './errors.js'
-import { instrumentsOf, type Instruments } from './instruments.js'
+import { codeOf, instrumentsOf, type Instruments } from './instruments.js'
 import { listPages } from './list.js'
 import { isAbsent } from './presence.js'
 import { rowOf } from './resources.js'
@@ -32,21 +33,22 @@ export async function connect(options: ConnectOptions = {}): Promise<KubeClient>
   const { environment = process.env, clock = systemClock, metrics } = options
   const inCluster = options.kubeconfig === undefined && environment['KUBERNETES_SERVICE_HOST'] !== undefined
   const config = await loadConfig(options, inCluster)
-  const server = config.getCurrentCluster()?.server
-  if (server === undefined || !URL.canParse(server)) {
-    throw new Fault('NO_CLUSTER', `the context ${config.getCurrentContext()} names no server`)
-  }
+  const { server, proxyUrl } = config.getCurrentCluster() ?? {}
+  const named = `the context ${config.getCurrentContext()}`
+  if (server === undefined || !URL.canParse(server)) throw new Fault('NO_CLUSTER', `${named} names no server`)
+  if (proxyUrl) throw new Fault('NO_CLUSTER', `${named} goes through a proxy-url, which is not supported`)
   return new Client(new Connection(config, new URL(server)), inCluster, clock, instrumentsOf(metrics))
 }
 
 async function loadConfig(options: ConnectOptions, inCluster: boolean): Promise<KubeConfig> {
   const { context, environment = process.env } = options
-  const file = options.kubeconfig ?? environment['KUBECONFIG'] ?? `${environment['HOME'] ?? ''}/.kube/config`
+  const file =
+    options.kubeconfig ?? environment['KUBECONFIG'] ?? join(environment['HOME'] ?? '', '.kube/config')
   const { KubeConfig } = await import('@kubernetes/client-node')
   const config = new KubeConfig()
   try {
     if (inCluster) config.loadFromCluster()
-    else config.loadFromFile(file)
+    else loadFiles(config, options.kubeconfig === undefined ? file.split(delimiter) : [file])
   } catch (cause) {
     const [why = ''] = (cause as Error).message.split('\n', 1)
     throw new Fault('NO_CLUSTER', `${inCluster ? podToken : file} cannot be used (${why})`, { cause })
@@ -56,6 +58,17 @@ async function loadConfig(options: ConnectOptions, inCluster: boolean): Promise<
     throw new Fault('NO_CLUSTER', `there is no context ${context}`)
   config.setCurrentContext(context)
   return config
+}
+
+/** KUBECONFIG may name several files: what comes first counts (kubectl: the same). */
+function loadFiles(config: KubeConfig, files: readonly string[]): void {
+  const [first = '', ...others] = files.filter(file => file !== '')
+  config.loadFromFile(first)
+  for (const file of others) {
+    const more = new (config.constructor as new () => KubeConfig)()
+    more.loadFromFile(file)
+    config.mergeConfig(more, config.getCurrentContext() !== '')
+  }
 }
 
 class Client implements KubeClient {
@@ -95,7 +108,7 @@ class Client implements KubeClient {
         if (found !== undefined) return found
       }
       if (await isAbsent(this.#connection, row, signal)) return 'absent'
-      throw new KubeError(404, 'NotFound', `${row.plural} are installed but not served yet`)
+      throw new KubeError(404, 'NotFound', `${row.plural} are installed but not served (yet)`)
     })
   }
 
@@ -103,8 +116,15 @@ class Client implements KubeClient {
     const row = rowOf(kind)
     const [version = ''] = this.#versions(row)
     const signal = AbortSignal.any([options.signal, this.#closing.signal])
-    this.#instruments.count('watch', kind)
-    yield* watchChanges(this.#connection, row, version, { ...options, signal }, this.#clock)
+    let code = '200'
+    try {
+      yield* watchChanges(this.#connection, row, version, { ...options, signal }, this.#clock)
+    } catch (error) {
+      code = codeOf(error)
+      throw error
+    } finally {
+      this.#instruments.count('watch', kind, code)
+    }
   }
 
   reviewToken(token: string, audiences?: readonly string[]): Promise<Caller | undefined> {

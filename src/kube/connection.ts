@@ -16,6 +16,21 @@ export interface Call {
   readonly long?: boolean
 }
 
+/** A whole answer. */
+export interface Answer {
+  readonly status: number
+  /** undefined where it is no JSON. */
+  readonly body: unknown
+  readonly bytes: number
+}
+
+/** A kept connection failed: the server may have closed it before the request came. */
+class Stale extends Error {
+  constructor(cause: Error) {
+    super(cause.message, { cause })
+  }
+}
+
 /** The API server of one context of a kubeconfig, over connections that are kept. */
 export class Connection {
   readonly server: URL
@@ -36,6 +51,7 @@ export class Connection {
 
   /** The answer's head; its body is still to come. Rejects with a Fault UNREACHABLE_API_SERVER. */
   async send({ method, path, accept, body, signal, long }: Call): Promise<IncomingMessage> {
+    signal?.throwIfAborted()
     const credentials = await this.#authenticated()
     const request = this.server.protocol === 'https:' ? https.request : http.request
     const text = body === undefined ? undefined : JSON.stringify(body)
@@ -50,19 +66,27 @@ export class Connection {
       ...credentials,
       method,
       agent: long === true ? this.#long : this.#short,
-      headers: { ...headersOf(credentials), ...headers },
+      headers: { 'user-agent': 'gatewright', ...headersOf(credentials), ...headers },
       ...(signal && { signal }),
     }
     const url = new URL(path, this.server)
-    return new Promise((resolve, reject) => {
-      const call = request(url, options, resolve)
-      call.on('error', cause => reject(this.unreachable(method, path, cause)))
-      call.end(text)
-    })
+    const once = () =>
+      new Promise<IncomingMessage>((resolve, reject) => {
+        const call = request(url, options, resolve)
+        call.on('error', cause => reject(call.reusedSocket ? new Stale(cause) : cause))
+        call.end(text)
+      })
+    try {
+      const answer = await again(once, signal)
+      if (answer.statusCode === 401) this.#credentials = undefined
+      return answer
+    } catch (cause) {
+      throw this.unreachable(method, path, cause)
+    }
   }
 
   /** The whole answer, parsed. */
-  async ask(call: Call): Promise<{ readonly status: number; readonly body: unknown }> {
+  async ask(call: Call): Promise<Answer> {
     const answer = await this.send(call)
     const parts: Buffer[] = []
     try {
@@ -70,7 +94,8 @@ export class Connection {
     } catch (cause) {
       throw this.unreachable(call.method, call.path, cause)
     }
-    return { status: answer.statusCode ?? 0, body: parsed(Buffer.concat(parts).toString()) }
+    const whole = Buffer.concat(parts)
+    return { status: answer.statusCode ?? 0, body: parsed(whole.toString()), bytes: whole.length }
   }
 
   close(): void {
@@ -79,8 +104,8 @@ export class Connection {
   }
 
   unreachable(method: string, path: string, cause: unknown): Fault {
-    const { code, message } = cause as { code?: string; message?: string }
-    const what = `${method} ${path.split('?', 1)[0] ?? ''} at ${this.server.origin} failed (${code ?? message ?? 'no reason'})`
+    if (cause instanceof Fault) return cause
+    const what = `${method} ${path.split('?', 1)[0] ?? ''} at ${this.server.origin} failed (${whyFailed(cause)})`
     return new Fault('UNREACHABLE_API_SERVER', what, { cause })
   }
 
@@ -95,11 +120,44 @@ export class Connection {
 
   async #readCredentials(): Promise<RequestOptions> {
     const options: https.RequestOptions = {}
-    await this.#config.applyToHTTPSOptions(options)
+    try {
+      await this.#config.applyToHTTPSOptions(options)
+    } catch (cause) {
+      const user = this.#config.getCurrentUser()?.name ?? ''
+      const what = `the credentials of user ${user} for ${this.server.origin} cannot be had (${whyNoCredentials(cause)})`
+      // Without its cause: what a plugin printed may hold a token.
+      throw new Fault('UNREACHABLE_API_SERVER', what)
+    }
     // Connections are this class's own to keep.
     delete options.agent
     return options
   }
+}
+
+/** Every call may be repeated: none changes anything. On a new connection a failure is one. */
+async function again<T>(ask: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  for (;;) {
+    try {
+      return await ask()
+    } catch (error) {
+      if (!(error instanceof Stale)) throw error
+      if (signal?.aborted === true) throw error.cause
+    }
+  }
+}
+
+function whyFailed(cause: unknown): string {
+  const { name, code, message, cause: deeper } = cause as NodeJS.ErrnoException & { cause?: unknown }
+  if (name === 'TimeoutError' || (deeper as Error | undefined)?.name === 'TimeoutError') {
+    return 'no answer in time'
+  }
+  return name === 'AbortError' ? 'given up' : (code ?? message)
+}
+
+function whyNoCredentials(cause: unknown): string {
+  // A SyntaxError quotes what it could not read.
+  if (!(cause instanceof Error) || cause instanceof SyntaxError) return 'they are no JSON'
+  return (cause.message.split('\n', 1)[0] ?? '').slice(0, 200)
 }
 
 function headersOf({ headers }: RequestOptions): OutgoingHttpHeaders {

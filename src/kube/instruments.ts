@@ -7,6 +7,10 @@ export interface Instruments {
   measure<T>(verb: string, kind: string, ask: () => Promise<T>): Promise<T>
 }
 
+export function codeOf(error: unknown): string {
+  return error instanceof KubeError ? String(error.code) : 'unreachable'
+}
+
 const seconds = [0.005, 0.02, 0.1, 0.5, 2, 10, 30]
 
 export function instrumentsOf(metrics: Metrics | undefined): Instruments {
@@ -31,7 +35,7 @@ export function instrumentsOf(metrics: Metrics | undefined): Instruments {
         count(verb, kind, answer === 'absent' ? '404' : '200')
         return answer
       } catch (error) {
-        count(verb, kind, error instanceof KubeError ? String(error.code) : 'unreachable')
+        count(verb, kind, codeOf(error))
         throw error
       } finally {
         done?.()

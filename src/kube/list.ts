@@ -9,6 +9,12 @@ export const metadataOnly = {
   watch: 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1',
 }
 
+const largestPage = 500
+/** Small, for how large the objects are shows only now. */
+const firstPage = 100
+/** What is parsed at once: 2 MiB hold the event loop for some 20 ms. */
+const pageBytes = 2 * 1024 * 1024
+
 interface Page {
   readonly metadata?: {
     readonly resourceVersion?: string
@@ -27,8 +33,17 @@ export async function listPages(
   const items: unknown[] = []
   let at: string | undefined
   let more: string | undefined
+  const { pageSize = largestPage } = options
+  let limit = Math.min(pageSize, options.pageSize ?? firstPage)
   do {
-    const page = await readPage(connection, collectionPath(row, version, options.namespace), options, more)
+    const part = { limit, continue: more }
+    const { page, bytes } = await readPage(
+      connection,
+      collectionPath(row, version, options.namespace),
+      options,
+      part,
+    )
+    limit = Math.min(pageSize, Math.max(1, Math.floor((limit * pageBytes) / bytes)))
     const { resourceVersion = '', continue: next } = page.metadata ?? {}
     if (at !== undefined && at !== resourceVersion) {
       throw new KubeError(
@@ -47,16 +62,15 @@ export async function listPages(
 async function readPage(
   connection: Connection,
   collection: string,
-  { name, labelSelector, metadataOnly: partial = false, pageSize = 500, signal }: ListOptions,
-  more: string | undefined,
-): Promise<Page> {
+  { name, labelSelector, metadataOnly: partial = false, signal }: ListOptions,
+  part: { readonly limit: number; readonly continue: string | undefined },
+): Promise<{ readonly page: Page; readonly bytes: number }> {
   const query = queryOf({
-    limit: pageSize,
-    continue: more,
+    ...part,
     fieldSelector: name === undefined ? undefined : `metadata.name=${name}`,
     labelSelector,
   })
-  const { status, body } = await connection.ask({
+  const { status, body, bytes } = await connection.ask({
     method: 'GET',
     path: collection + query,
     ...(partial && { accept: metadataOnly.list }),
@@ -67,7 +81,7 @@ async function readPage(
   if (page?.metadata?.resourceVersion === undefined) {
     throw new KubeError(status, '', `GET ${collection} answered something that is no list`)
   }
-  return page
+  return { page, bytes }
 }
 
 /** Items of a list do not say what they are; those of metadata alone say that they are metadata. */

@@ -34,7 +34,7 @@ export interface ListOptions {
   readonly labelSelector?: string
   /** Only metadata (PartialObjectMetadataList); items carry the kind's own apiVersion and kind, and nothing but metadata. */
   readonly metadataOnly?: boolean
-  /** Objects for each page. Default 500. */
+  /** Objects for each page, fewer where they are large. Default 100 for the first page, then up to 500. */
   readonly pageSize?: number
   readonly signal?: AbortSignal
   /** ms for all pages together. Default 30,000. */

@@ -2,14 +2,40 @@ import { StringDecoder } from 'node:string_decoder'
 import type { IncomingMessage } from 'node:http'
 import type { Clock } from '../core/index.js'
 import type { KindRow } from '../kinds/index.js'
-import type { Connection } from './connection.js'
+import type { Call, Connection } from './connection.js'
 import { kubeErrorOf, KubeError } from './errors.js'
 import { metadataOnly, typed } from './list.js'
 import { collectionPath, queryOf } from './resources.js'
 import type { WatchEvent, WatchOptions } from './types.js'
 
+/** ms until the answer begins. */
+const patience = 30_000
 /** ms without a byte after which a connection is taken to be dead: bookmarks come about every minute. */
-const patience = 150_000
+const silence = 150_000
+
+/** Cuts a connection on which nothing comes while somebody waits. */
+class Guard {
+  readonly #clock: Clock
+  readonly #cut = new AbortController()
+  #stop = (): void => undefined
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  get signal(): AbortSignal {
+    return this.#cut.signal
+  }
+
+  async within<T>(ms: number, wait: Promise<T>): Promise<T> {
+    this.#stop = this.#clock.after(ms, () => this.#cut.abort(new Error(`nothing came for ${ms / 1000} s`)))
+    try {
+      return await wait
+    } finally {
+      this.#stop()
+    }
+  }
+}
 
 /** Changes of a kind after a version. Throws a KubeError: 404 too, and 410 where the version is too old. */
 export async function* watchChanges(
@@ -27,18 +53,21 @@ export async function* watchChanges(
     resourceVersion: options.version,
     timeoutSeconds: Math.max(1, Math.round(timeoutMs / 1000)),
   })
+  const guard = new Guard(clock)
+  const call: Call = {
+    method: 'GET',
+    path: collection + query,
+    signal: AbortSignal.any([signal, guard.signal]),
+    long: true,
+    ...(partial && { accept: metadataOnly.watch }),
+  }
   try {
-    const answer = await connection.send({
-      method: 'GET',
-      path: collection + query,
-      signal,
-      long: true,
-      ...(partial && { accept: metadataOnly.watch }),
-    })
-    if (answer.statusCode !== 200) throw await refusal(answer, collection)
-    for await (const line of lines(answer, clock)) yield eventOf(line, row, version)
+    const answer = await guard.within(patience, connection.send(call))
+    if (answer.statusCode !== 200) throw await guard.within(patience, refusal(answer, collection))
+    for await (const line of lines(answer, guard)) yield eventOf(line, row, version)
   } catch (error) {
     if (signal.aborted) return
+    if (guard.signal.aborted) throw connection.unreachable('GET', collection, guard.signal.reason)
     throw error instanceof KubeError ? error : connection.unreachable('GET', collection, error)
   }
 }
@@ -57,24 +86,19 @@ async function refusal(answer: IncomingMessage, collection: string): Promise<Kub
 }
 
 /** Lines as they come; a half one at the end is dropped, for the stream was cut. */
-async function* lines(answer: IncomingMessage, clock: Clock): AsyncGenerator<string, void> {
+async function* lines(answer: IncomingMessage, guard: Guard): AsyncGenerator<string, void> {
   const decoder = new StringDecoder('utf8')
+  const parts = (answer as AsyncIterable<Buffer>)[Symbol.asyncIterator]()
   let rest = ''
-  let guard = (): void => undefined
-  const wait = () => {
-    guard()
-    guard = clock.after(patience, () => answer.destroy(new Error('no byte came for 150 s')))
-  }
   try {
-    wait()
-    for await (const part of answer) {
-      wait()
-      const complete = (rest + decoder.write(part as Buffer)).split('\n')
+    for (;;) {
+      const part = await guard.within(silence, parts.next())
+      if (part.done === true) return
+      const complete = (rest + decoder.write(part.value)).split('\n')
       rest = complete.pop() ?? ''
       yield* complete.filter(line => line.trim() !== '')
     }
   } finally {
-    guard()
     answer.destroy()
   }
 }
@@ -90,7 +114,7 @@ interface RawEvent {
 }
 
 function eventOf(line: string, row: KindRow, version: string): WatchEvent {
-  const { type, object = {} } = JSON.parse(line) as RawEvent
+  const { type, object = {} } = parsed(line, row)
   if (type === 'ERROR') throw kubeErrorOf(object.code ?? 500, object, `watch ${row.plural}`)
   const at = object.metadata?.resourceVersion ?? ''
   if (type === 'BOOKMARK') return { type, version: at }
@@ -98,4 +122,13 @@ function eventOf(line: string, row: KindRow, version: string): WatchEvent {
     throw new KubeError(500, '', `watch ${row.plural} sent an event of type ${String(type)}`)
   }
   return { type, version: at, object: typed(object, row, version) }
+}
+
+/** Without the line in the message: it may hold what is secret. */
+function parsed(line: string, { plural }: KindRow): RawEvent {
+  try {
+    return JSON.parse(line) as RawEvent
+  } catch {
+    throw new KubeError(500, '', `watch ${plural} sent a line of ${line.length} characters that is no JSON`)
+  }
 }

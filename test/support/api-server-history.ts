@@ -66,10 +66,10 @@ export class History {
     return [...found].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, object]) => object)
   }
 
-  /** Changes after a version; undefined where it is compacted away or has never been. */
+  /** Changes after a version; undefined where it is compacted away. Of one that is still to come: none, as in the real one. */
   since(kind: KindId, version: string): readonly Change[] | undefined {
     const after = Number(version)
-    if (after < this.#compacted || after > this.#version) return undefined
+    if (after < this.#compacted) return undefined
     return this.#changes.filter(change => change.kind === kind && change.version > after)
   }
 

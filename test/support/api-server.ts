@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { KindId, KubeObject, Locator } from '../../src/core/index.js'
 import { locatorOf } from '../../src/core/index.js'
-import { kinds } from '../../src/kinds/index.js'
+import { groups, kinds } from '../../src/kinds/index.js'
 import { asList, asMetadata, route, statusBody, type Target } from './api-server-wire.js'
 import { History, type Change } from './api-server-history.js'
 
@@ -28,9 +28,11 @@ export class ApiServer {
   readonly tokens = new Map<string, { readonly username: string; readonly groups: readonly string[] }>()
   /** `username verb path` that SubjectAccessReview allows. */
   readonly permitted = new Set<string>()
+  /** False: it is only starting, and knows no custom resource yet. */
+  ready = true
   readonly #installed = new Set<KindId>(kinds.map(({ id }) => id))
   readonly #failures = new Map<KindId, { how: Failure; times: number }>()
-  readonly #watches = new Set<{ readonly kind: KindId; readonly answer: ServerResponse }>()
+  readonly #watches = new Set<Watch>()
   readonly #directory = mkdtempSync(join(tmpdir(), 'gatewright-api-'))
   #inconsistent = new Set<KindId>()
   #server: Server | undefined
@@ -103,7 +105,11 @@ export class ApiServer {
 
   /** Ends watches as a server does that has had enough of them; the next one goes on. */
   dropWatches(kind?: KindId): void {
-    for (const watch of this.#watches) if (kind === undefined || watch.kind === kind) watch.answer.end()
+    for (const watch of this.#watches) {
+      if (kind !== undefined && watch.kind !== kind) continue
+      this.#watches.delete(watch)
+      watch.answer.end()
+    }
   }
 
   /** Versions before now are compacted away: whoever watches from one is told 410. */
@@ -139,7 +145,9 @@ export class ApiServer {
   }
 
   #told(change: Change): Change {
-    for (const watch of this.#watches) if (watch.kind === change.kind) this.#send(watch.answer, change)
+    for (const watch of this.#watches) {
+      if (watch.kind === change.kind && change.version > watch.after) this.#send(watch.answer, change)
+    }
     return change
   }
 
@@ -150,10 +158,10 @@ export class ApiServer {
     this.requests.push({ method: request.method ?? '', path: url.pathname, query, accept })
     const parts: Buffer[] = []
     for await (const part of request) parts.push(part as Buffer)
-    const target = route(url.pathname, this.#installed)
+    const target = route(url.pathname, this.ready ? this.#installed : builtins)
     switch (target.what) {
       case 'ready':
-        return answer.end('ok')
+        return send(answer, this.ready ? 200 : 500, {})
       case 'document':
         return send(answer, 200, target.document)
       case 'review':
@@ -226,7 +234,9 @@ export class ApiServer {
       )
     }
     answer.flushHeaders()
-    const watch = { kind: id, answer }
+    const watch = { kind: id, answer, after: Number(query['resourceVersion'] ?? 0) }
+    const seconds = Number(query['timeoutSeconds'] ?? 0)
+    if (seconds > 0) setTimeout(() => answer.end(), seconds * 1000).unref()
     this.#partial.set(answer, partial)
     for (const change of since) this.#send(answer, change)
     this.#watches.add(watch)
@@ -262,6 +272,17 @@ export class ApiServer {
     return { kind, spec, status: { allowed: this.permitted.has(`${spec.user ?? ''} ${verb} ${path}`) } }
   }
 }
+
+interface Watch {
+  readonly kind: KindId
+  readonly answer: ServerResponse
+  /** The version that was asked for: what is older is not told. */
+  readonly after: number
+}
+
+const builtins = new Set(
+  kinds.filter(({ group }) => group === groups.core || group === groups.discovery).map(({ id }) => id),
+)
 
 type Query = Readonly<Record<string, string>>
 
