@@ -106,13 +106,19 @@ export class KindState {
     asOf: string | undefined,
   ): Verdict | undefined {
     if (held?.version !== undefined) {
-      const order = compareVersions(version, held.version)
-      return order > 0 ? undefined : order === 0 ? 'duplicate' : 'stale'
+      if (version === held.version) return 'duplicate'
+      return isNewer(version, held.version, asOf) ? undefined : 'stale'
     }
     const deletedAt = this.past.deletedAt(key)
-    if (deletedAt !== undefined && compareVersions(version, deletedAt) <= 0) return 'stale'
+    if (deletedAt !== undefined && (version === deletedAt || !isNewer(version, deletedAt, asOf)))
+      return 'stale'
     return held === undefined && this.past.hides(key, version, asOf) ? 'hint' : undefined
   }
+}
+
+/** A list that could have seen a version and shows an older one is of a restored database: it is right. */
+function isNewer(version: string, than: string, asOf: string | undefined): boolean {
+  return compareVersions(version, than) > 0 || (asOf !== undefined && compareVersions(asOf, than) >= 0)
 }
 
 /** A fact without a version is taken as it comes, unless it says what another such fact said. */
