@@ -4,12 +4,13 @@ import type { KindId, Metrics } from '../../core/index.js'
 export interface Instruments {
   event(kind: KindId): void
   /** @param code - HTTP status, or `unreachable` */
-  post(target: string, code: string): void
-  waiting(target: string, bytes: number): void
-  /** The target is no receiver any more. */
-  gone(target: string): void
-  overflow(target: string): void
-  refused(target: string, messages: number): void
+  post(host: string, code: string): void
+  /** Of one receiver; hosts stand for all theirs, since pods come and go. */
+  waiting(receiver: string, bytes: number): void
+  /** It is no receiver any more. */
+  gone(receiver: string): void
+  overflow(host: string): void
+  refused(host: string, messages: number): void
   /** One SYNC of the kind for one target. */
   sync(kind: KindId): void
   relist(kind: KindId): void

@@ -139,10 +139,10 @@ export class Outbox {
         `[${batch.map(({ text }) => text).join()}]`,
         this.#closing.signal,
       )
-      instruments.post(destination.name, String(answer.status))
+      instruments.post(destination.url.host, String(answer.status))
       return outcomeOf(answer, destination.name)
     } catch (error) {
-      if (!this.#closing.signal.aborted) instruments.post(destination.name, 'unreachable')
+      if (!this.#closing.signal.aborted) instruments.post(destination.url.host, 'unreachable')
       return { result: 'again', why: (error as Error).message, afterMs: 0 }
     }
   }
@@ -169,7 +169,7 @@ export class Outbox {
   #refused(batch: readonly Message[], why: string): void {
     const { destination, instruments, log } = this.#options
     log.error({ messages: batch.length, why }, 'a target refuses messages: they are dropped, a SYNC follows')
-    instruments.refused(destination.name, batch.length)
+    instruments.refused(destination.url.host, batch.length)
     this.#owe(batch.filter(({ sync }) => sync === undefined))
   }
 
@@ -188,7 +188,7 @@ export class Outbox {
     const { destination, instruments, log } = this.#options
     this.#isLost = true
     this.#waiting.clear()
-    instruments.overflow(destination.name)
+    instruments.overflow(destination.url.host)
     log.warn({ target: destination.name }, 'too much waits for a target: it is sent SYNCs once it answers')
   }
 

@@ -159,7 +159,8 @@ export class Watcher {
 
   #stands(): void {
     const { kind, log } = this.#options
-    if (this.#why !== undefined) log.info({ kind }, 'the kind is watched again')
+    if (this.#why !== undefined) log.info({ kind }, 'the kind can be watched again')
+    else if (!this.#isReady) log.debug({ kind }, 'the kind is followed')
     this.#why = undefined
     this.#isReady = true
     this.#retry.reset()
