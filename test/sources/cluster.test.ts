@@ -1,6 +1,6 @@
 /** The cluster source through the real client: full lists on a timer, hints read back, Secrets only while referenced. */
 import t, { type Test } from 'tap'
-import { createMetrics, manualClock, parseLocator } from '../../src/core/index.js'
+import { createMetrics, manualClock } from '../../src/core/index.js'
 import type { KindId, KubeObject, Locator } from '../../src/core/index.js'
 import { ids } from '../../src/kinds/index.js'
 import { connect } from '../../src/kube/index.js'
@@ -371,3 +371,336 @@ t.test('drift', async t => {
     t.strictSame(texts(), ['other'])
   })
 })
+
+t.test('Secrets and ConfigMaps', async t => {
+  const kinds = [secrets, configMaps]
+
+  await t.test('are listed as metadata; only what is referenced is read, by name, and ever held', async t => {
+    const objects = [aSecret('tls'), aSecret('other', 'nobody asks for it')]
+    const world = await aWorld(t, { kinds, objects, wanted: [secretKey('tls')] })
+    const { api, store, texts } = world
+    const told: string[] = []
+    store.subscribe(({ updates }) => void told.push(...updates.map(({ locator }) => locator)))
+    await complete(world)
+    await world.cluster.reconcile()
+    t.strictSame(texts(), ['hidden'])
+    t.strictSame(told, [secretKey('tls')])
+    const whole = api.requests.filter(
+      ({ path, accept }) => path.endsWith('/secrets') && !/Partial/.test(accept),
+    )
+    t.ok(whole.length > 0)
+    for (const { query } of whole) t.equal(query['fieldSelector'], 'metadata.name=tls')
+  })
+
+  await t.test('are read again only where the version differs', async t => {
+    const objects = [aSecret('a', 'a1'), aSecret('b', 'b1')]
+    const world = await aWorld(t, { kinds, objects, wanted: [secretKey('a'), secretKey('b')] })
+    const { api, cluster, texts, asked } = world
+    await complete(world)
+    await quiet(world)
+    await cluster.reconcile()
+    asked()
+    await cluster.reconcile()
+    t.strictSame(asked().sort(), ['configmaps', 'secrets'])
+    api.put(aSecret('b', 'b2'))
+    await cluster.reconcile()
+    t.strictSame(asked().sort(), ['configmaps', 'secrets', 'secrets/b'])
+    t.strictSame(texts(), ['a1', 'b2'])
+    api.remove(secretKey('a'))
+    await cluster.reconcile()
+    t.strictSame(texts(), ['b2'])
+  })
+
+  await t.test(
+    'are read as soon as they are referenced, forgotten as soon as not, and may come back',
+    async t => {
+      const world = await aWorld(t, { kinds, objects: [aSecret('a'), aSecret('b')] })
+      const { wanted, cluster, texts, store } = world
+      await complete(world)
+      let told = 0
+      cluster.subscribe(() => told++)
+      for (const round of ['first', 'second', 'third']) {
+        wanted.change({ came: [secretKey('a'), secretKey('b')] })
+        await until(`it is told, the ${round} time`, () => told > 0 && texts().length === 2)
+        wanted.change({ went: [secretKey('a')] })
+        t.equal(texts().length, 1)
+        wanted.change({ went: [secretKey('b')] })
+        t.strictSame(store.snapshot().list(secrets), [], 'although its version is the same each time')
+        told = 0
+      }
+    },
+  )
+
+  await t.test('that are referenced no more while they are read do not come in', async t => {
+    const world = await aWorld(t, { kinds, objects: [aSecret('a')] })
+    const { client, wanted, texts, cluster } = world
+    await complete(world)
+    const release = client.hold()
+    wanted.change({ came: [secretKey('a')] })
+    const listed = cluster.reconcile()
+    await until('it is read', () => client.waiting >= 3)
+    wanted.change({ went: [secretKey('a')] })
+    release()
+    await listed
+    await quiet(world)
+    t.strictSame(texts(), [])
+  })
+
+  await t.test('that cannot be read are named, tried again with back-off, and waited for', async t => {
+    const world = await aWorld(t, { kinds: [services, secrets], before: api => api.fail(secrets, 403) })
+    const { api, cluster, clock, wanted, texts } = world
+    let told = 0
+    cluster.subscribe(() => told++)
+    wanted.change({ came: [secretKey('a'), secretKey('gone')] })
+    const sources = () =>
+      cluster
+        .degraded()
+        .map(({ source }) => source)
+        .sort()
+    const all = [secrets, secretKey('a'), secretKey('gone')]
+    await until('all have failed', () => sources().length === 3)
+    t.strictSame(sources(), all.sort())
+    t.notOk(cluster.complete())
+    t.match(cluster.waitingFor(), [/^secret has not/, /^secret:shop\/a has not been read/, /gone/])
+    api.heal(secrets)
+    api.put(aSecret('a'))
+    told = 0
+    clock.advance(1300)
+    await until('it is told', () => told > 0 && cluster.complete())
+    t.strictSame(texts(), ['hidden'])
+    t.strictSame(cluster.degraded(), [], 'one that is missing is found to be so')
+  })
+
+  await t.test('are not asked for any more once it is closed', async t => {
+    const world = await aWorld(t, {
+      kinds,
+      wanted: [secretKey('a')],
+      before: api => api.fail(secrets, 'hang'),
+    })
+    const { api, cluster, clock, asked } = world
+    await until('it is asked', () => api.requests.some(({ query }) => 'fieldSelector' in query))
+    cluster.close()
+    await quiet(world)
+    asked()
+    for (let minute = 0; minute < 5; minute++) {
+      clock.advance(60_000)
+      await quiet(world)
+    }
+    t.notMatch(asked().join(), /secrets|configmaps/)
+  })
+})
+
+t.test('a hint', async t => {
+  const theService = { kind: services, key: serviceKey('a') }
+
+  await t.test('is read back at once, and a few times more until the object differs', async t => {
+    const world = await aWorld(t, { kinds: [services], objects: [aService('a', 1)] })
+    const { api, clock, cluster, held, asked, counted } = world
+    await complete(world)
+    asked()
+    cluster.hint(theService)
+    clock.advance(0)
+    await quiet(world)
+    api.put(aService('a', 2))
+    for (const ms of [99, 1]) {
+      t.strictSame([held(), asked().filter(isNamed)], [{ a: 1 }, ms === 99 ? ['services/a'] : []])
+      clock.advance(ms)
+      await quiet(world)
+    }
+    await until('it is read back', () => held()['a'] === 2)
+    t.ok(await counted('hints_total{result="found"} 1'))
+    clock.advance(10_000)
+    await quiet(world)
+    t.strictSame(asked().filter(isNamed), ['services/a'], 'and no more')
+  })
+
+  await t.test('about nothing that changes is tried five times in 3 s, and then given up', async t => {
+    const world = await aWorld(t, { kinds: [services], objects: [aService('a', 1)] })
+    const { clock, cluster, asked, counted } = world
+    await complete(world)
+    cluster.hint(theService)
+    const at: number[] = []
+    for (let ms = 0; ms <= 5000; ms += 100) {
+      await quiet(world)
+      clock.advance(ms === 0 ? 0 : 100)
+      await quiet(world)
+      if (asked().some(isNamed)) at.push(ms)
+    }
+    t.strictSame(at, [0, 100, 400, 1200, 3000])
+    t.ok(await counted('hints_total{result="unchanged"} 1'))
+  })
+
+  await t.test('about an object that is being read back begins it anew', async t => {
+    const world = await aWorld(t, { kinds: [services], objects: [aService('a', 1)] })
+    const { api, clock, cluster, held } = world
+    await complete(world)
+    const pass = async (ms: number) => {
+      clock.advance(ms)
+      await quiet(world)
+    }
+    cluster.hint(theService)
+    for (const ms of [0, 100, 300, 800]) await pass(ms)
+    cluster.hint(theService)
+    await pass(0)
+    api.put(aService('a', 2))
+    await pass(100)
+    t.strictSame(held(), { a: 2 })
+    api.put(aService('a', 3))
+    await pass(300)
+    t.strictSame(held(), { a: 3 }, 'two hints are two changes')
+  })
+
+  await t.test('that comes while the object is being looked at is not answered by that look', async t => {
+    const world = await aWorld(t, { kinds: [services], objects: [aService('a', 1)] })
+    const { api, client, clock, cluster, held } = world
+    await complete(world)
+    api.put(aService('a', 2))
+    const release = client.hold()
+    cluster.hint(theService)
+    clock.advance(0)
+    await until('it is looked at', () => client.waiting === 1)
+    api.put(aService('a', 3))
+    cluster.hint(theService)
+    release()
+    await until('the first is there', () => held()['a'] === 2)
+    await quiet(world)
+    clock.advance(0)
+    await until('the second is there', () => held()['a'] === 3)
+  })
+
+  await t.test(
+    'with a version is done when that is seen, or something newer, or that it is gone',
+    async t => {
+      const world = await aWorld(t, { kinds: [services], objects: [aService('a', 1)] })
+      const { api, clock, cluster, held, asked } = world
+      await complete(world)
+      const next = (by: number) => String(Number(api.history.version) + by)
+      const lookFor = async (version: string) => {
+        asked()
+        cluster.hint({ ...theService, version })
+        clock.advance(0)
+        await quiet(world)
+        return asked().filter(isNamed).length
+      }
+      t.equal(await lookFor(api.history.version), 0, 'it is held already')
+      const version = next(2)
+      api.put(aService('a', 2))
+      t.equal(await lookFor(version), 1)
+      t.strictSame(held(), { a: 2 })
+      api.remove(serviceKey('a'))
+      clock.advance(100)
+      await quiet(world)
+      t.strictSame(held(), {}, 'it went on, for what it saw first was older')
+      asked()
+      clock.advance(5000)
+      await quiet(world)
+      t.strictSame(asked().filter(isNamed), [], 'a list at that version, without it, is an answer')
+    },
+  )
+
+  await t.test('of a kind without a key is a list of that kind, one for many', async t => {
+    const world = await aWorld(t)
+    const { api, cluster, held, asked } = world
+    await complete(world)
+    asked()
+    api.put(aService('a', 1))
+    for (let each = 0; each < 20; each++) cluster.hint({ kind: services })
+    await until('it is listed', () => held()['a'] === 1)
+    await quiet(world)
+    t.strictSame(
+      asked()
+        .filter(each => each !== 'namespaces')
+        .sort(),
+      ['services', 'services'],
+    )
+  })
+
+  await t.test('about what is not read here is ignored and counted', async t => {
+    const world = await aWorld(t, { kinds: [services, secrets], objects: [aSecret('a')] })
+    const { clock, cluster, store, asked, counted } = world
+    await complete(world)
+    asked()
+    cluster.hint({ kind: secrets, key: secretKey('a') })
+    cluster.hint({ kind: 'widget.example.test', key: 'widget.example.test:shop/a' })
+    cluster.hint({ kind: configMaps })
+    cluster.hint({ kind: services, key: secretKey('a') })
+    clock.advance(5000)
+    await quiet(world)
+    t.strictSame(
+      asked().filter(each => each !== 'namespaces'),
+      [],
+    )
+    t.strictSame(store.snapshot().list(secrets), [])
+    t.ok(await counted('hints_ignored_total 4'))
+  })
+
+  await t.test('about a Secret that is referenced is read back', async t => {
+    const world = await aWorld(t, { kinds: [secrets], objects: [aSecret('a')], wanted: [secretKey('a')] })
+    const { api, clock, cluster, texts } = world
+    await complete(world)
+    await quiet(world)
+    api.put(aSecret('a', 'new'))
+    cluster.hint({ kind: secrets, key: secretKey('a'), version: api.history.version })
+    clock.advance(0)
+    await until('it is read', () => texts()[0] === 'new')
+  })
+
+  await t.test('among very many is a list of the kind', async t => {
+    const world = await aWorld(t, { kinds: [services, routes] })
+    const { api, client, clock, cluster, held, asked, counted } = world
+    await complete(world)
+    asked()
+    const release = client.hold()
+    for (let at = 0; at < 501; at++) cluster.hint({ kind: services, key: serviceKey(`s-${at}`) })
+    for (let at = 0; at < 501; at++) cluster.hint({ kind: services, key: serviceKey(`s-${at}`) })
+    clock.advance(0)
+    await until('it is listed', () => client.waiting > 0)
+    api.put(aService('s-7', 7))
+    release()
+    await quiet(world)
+    t.strictSame(
+      asked().filter(each => each !== 'namespaces'),
+      ['services'],
+      'once',
+    )
+    clock.advance(3000)
+    await until('it is listed again, for what was admitted is written by now', () => held()['s-7'] === 7)
+    t.ok(await counted('hints_total{result="flood"} 1'))
+    clock.advance(3000)
+    await quiet(world)
+    asked()
+    cluster.hint({ kind: services, key: serviceKey('s-7') })
+    clock.advance(0)
+    await quiet(world)
+    t.strictSame(asked().filter(isNamed), ['services/s-7'], 'afterwards all is as before')
+  })
+
+  await t.test('is read back by few requests at a time', async t => {
+    const world = await aWorld(t, { kinds: [services] })
+    const { client, clock, cluster } = world
+    await complete(world)
+    const release = client.hold()
+    for (let at = 0; at < 100; at++) cluster.hint({ kind: services, key: serviceKey(`s-${at}`) })
+    clock.advance(0)
+    await until('they are looked at', () => client.waiting > 0)
+    for (let turn = 0; turn < 50; turn++) await new Promise(resolve => setImmediate(resolve))
+    t.ok(client.waiting <= 8, `${client.waiting} at a time`)
+    release()
+  })
+
+  await t.test('that cannot be read back is tried again, and does no harm', async t => {
+    const world = await aWorld(t, { kinds: [services], objects: [aService('a', 1)] })
+    const { api, clock, cluster, held } = world
+    await complete(world)
+    api.put(aService('a', 2))
+    api.fail(services, 500, 1)
+    cluster.hint(theService)
+    clock.advance(0)
+    await quiet(world)
+    t.strictSame([held(), cluster.degraded()], [{ a: 1 }, []])
+    clock.advance(100)
+    await until('it is read', () => held()['a'] === 2)
+  })
+})
+
+const isNamed = (list: string) => list.includes('/')

@@ -272,9 +272,10 @@ class Play {
   #round: { readonly kind: Kind; readonly list: KubeList }[] = []
 
   constructor() {
-    this.cluster.subscribe(({ degraded }) => {
+    this.cluster.subscribe(report => {
+      if (report === undefined) return
       for (const { kind, list } of this.#round) {
-        if (degraded.some(({ source }) => source === kind)) continue
+        if (report.degraded.some(({ source }) => source === kind)) continue
         this.told.tellList(kind, list)
         this.told.listed(kind, list.version)
       }

@@ -33,7 +33,7 @@ class ListedCluster implements Cluster {
   readonly #readBack: ReadBack
   readonly #floods: Floods
   readonly #ignored: () => void
-  readonly #listeners = new Set<(report: ListReport) => void>()
+  readonly #listeners = new Set<(report?: ListReport) => void>()
   /** Kinds that have been listed, or were found absent. */
   readonly #known = new Set<KindId>()
   /** How often in a row each kind was found absent. */
@@ -51,7 +51,10 @@ class ListedCluster implements Cluster {
     this.#clock = clock
     this.#log = log
     this.#read = createReader(client, store, this.#closing.signal)
-    this.#referenced = new Referenced({ wanted, store, read: this.#read, clock, log })
+    this.#referenced = new Referenced({
+      ...{ wanted, store, read: this.#read, clock, log },
+      onLook: () => this.#tell(),
+    })
     this.#rounds = new Rounds(kinds => this.#list(kinds))
     this.#floods = new Floods(clock, kind => void this.#ask([kind]))
     const ignored = metrics?.counter('hints_ignored_total', 'Hints about what is not read here.')
@@ -97,7 +100,7 @@ class ListedCluster implements Cluster {
     else this.#readBack.take({ ...hint, key })
   }
 
-  subscribe(listener: (report: ListReport) => void): () => void {
+  subscribe(listener: (report?: ListReport) => void): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
   }
@@ -148,8 +151,12 @@ class ListedCluster implements Cluster {
     this.#referenced.tidy()
     for (const key of read) this.#referenced.found(key)
     this.#note(kinds, report)
-    if (!signal.aborted) for (const listener of this.#listeners) listener(report)
+    if (!signal.aborted) this.#tell(report)
     return report
+  }
+
+  #tell(report?: ListReport): void {
+    for (const listener of [...this.#listeners]) listener(report)
   }
 
   #select(

@@ -11,6 +11,8 @@ export interface ReferencedOptions {
   readonly wanted: Wanted
   readonly store: Store
   readonly read: ReadNamed
+  /** Told when an object has been looked at that had just come to be referenced, or failed before. */
+  readonly onLook: () => void
   readonly clock?: Clock
   readonly log?: Log
 }
@@ -30,6 +32,7 @@ export class Referenced {
     { readonly message: string; readonly times: number; cancel: () => void }
   >()
   readonly #leave: () => void
+  #isClosed = false
 
   constructor(options: ReferencedOptions) {
     this.#options = options
@@ -70,18 +73,6 @@ export class Referenced {
     this.#drop(key)
   }
 
-  /** Reads an object into the store. */
-  async take(key: Locator): Promise<void> {
-    const found = await this.look(key)
-    if (found === undefined || this.isUnwanted(key)) return
-    if (found !== 'absent') {
-      for (const item of found.rejected)
-        this.#log.warn(item, 'a referenced object is not valid; what is held stays')
-      this.#options.store.replace(found.list)
-    }
-    this.found(key)
-  }
-
   /** Lets go of what is held and not referenced. */
   tidy(): void {
     const { store } = this.#options
@@ -95,6 +86,7 @@ export class Referenced {
   }
 
   close(): void {
+    this.#isClosed = true
     this.#leave()
     for (const { cancel } of this.#failing.values()) cancel()
   }
@@ -102,7 +94,23 @@ export class Referenced {
   #begin(key: Locator): void {
     if (!isReadByName(kindOfKey(key))) return
     this.#unread.add(key)
-    void this.take(key)
+    void this.#take(key)
+  }
+
+  /** Reads an object into the store. */
+  async #take(key: Locator): Promise<void> {
+    const found = await this.look(key)
+    if (this.#isClosed || this.isUnwanted(key)) return
+    if (found !== undefined) {
+      if (found !== 'absent') this.#adopt(found)
+      this.found(key)
+    }
+    this.#options.onLook()
+  }
+
+  #adopt({ list, rejected }: CheckedList): void {
+    for (const item of rejected) this.#log.warn(item, 'a referenced object is not valid; what is held stays')
+    this.#options.store.replace(list)
   }
 
   #drop(key: Locator): void {
@@ -112,12 +120,12 @@ export class Referenced {
   }
 
   #fail(key: Locator, message: string): void {
-    if (this.isUnwanted(key)) return
+    if (this.#isClosed || this.isUnwanted(key)) return
     const before = this.#failing.get(key)
     before?.cancel()
     const times = (before?.times ?? 0) + 1
     this.#log.warn({ key, message }, 'a referenced object could not be read: it is tried again')
-    const cancel = this.#clock.after(delayAfter(times), () => void this.take(key))
+    const cancel = this.#clock.after(delayAfter(times), () => void this.#take(key))
     this.#failing.set(key, { message, times, cancel })
   }
 }

@@ -38,7 +38,7 @@ export interface Cluster {
   reconcile(kinds?: readonly KindId[]): Promise<ListReport>
   /** Reads back what a hint is about. Never throws; a lost hint is repaired by the next full list. */
   hint(hint: Hint): void
-  /** Told after every list. Returns its undo. */
-  subscribe(listener: (report: ListReport) => void): () => void
+  /** Told after every list, with its report, and after a referenced object was read or could not be. Returns its undo. */
+  subscribe(listener: (report?: ListReport) => void): () => void
   close(): void
 }
