@@ -20,7 +20,13 @@ interface Page {
     readonly resourceVersion?: string
     readonly continue?: string
   }
-  readonly items?: readonly object[] | null
+  readonly items?: readonly { readonly metadata?: Metadata }[] | null
+}
+
+/** What is read of meta/v1 ObjectMeta here. */
+export interface Metadata {
+  readonly resourceVersion?: string
+  readonly annotations?: Readonly<Record<string, unknown>>
 }
 
 /** All pages at one version, or nothing. Rejects with a KubeError, of 404 too. */
@@ -54,7 +60,8 @@ export async function listPages(
     }
     at = resourceVersion
     more = next === '' ? undefined : next
-    for (const item of page.items ?? []) items.push(typed(item, row, version))
+    const partial = options.metadataOnly === true
+    for (const item of page.items ?? []) items.push(typed(partial ? bare(item.metadata) : item, row, version))
   } while (more !== undefined)
   return { items, version: at }
 }
@@ -87,4 +94,16 @@ async function readPage(
 /** Items of a list do not say what they are; those of metadata alone say that they are metadata. */
 export function typed(item: object, row: KindRow, version: string): object {
   return { ...item, apiVersion: apiVersionOf(row, version), kind: row.kind }
+}
+
+/** Metadata without the copy of the whole object, Secrets' data too, that `kubectl apply` leaves in it, nor who set what. */
+export function bare(of: Metadata = {}): object {
+  const metadata: Record<string, unknown> = { ...of }
+  delete metadata['managedFields']
+  if (of.annotations) {
+    const annotations = { ...of.annotations }
+    delete annotations['kubectl.kubernetes.io/last-applied-configuration']
+    metadata['annotations'] = annotations
+  }
+  return { metadata }
 }

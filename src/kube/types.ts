@@ -32,7 +32,8 @@ export interface ListOptions {
   /** `metadata.name=…`: a list of at most one object, which has a version even when it is empty. */
   readonly name?: string
   readonly labelSelector?: string
-  /** Only metadata (PartialObjectMetadataList); items carry the kind's own apiVersion and kind, and nothing but metadata. */
+  /** Only metadata (PartialObjectMetadataList); items carry the kind's own apiVersion and kind, and nothing but
+   * metadata, without managedFields and kubectl's last-applied-configuration, which holds the whole object. */
   readonly metadataOnly?: boolean
   /** Objects for each page, fewer where they are large. Default 100 for the first page, then up to 500. */
   readonly pageSize?: number

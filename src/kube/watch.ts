@@ -4,14 +4,18 @@ import type { Clock } from '../core/index.js'
 import type { KindRow } from '../kinds/index.js'
 import type { Call, Connection } from './connection.js'
 import { kubeErrorOf, KubeError } from './errors.js'
-import { metadataOnly, typed } from './list.js'
+import { bare, metadataOnly, typed, type Metadata } from './list.js'
 import { collectionPath, queryOf } from './resources.js'
 import type { WatchEvent, WatchOptions } from './types.js'
 
 /** ms until the answer begins. */
 const patience = 30_000
-/** ms without a byte after which a connection is taken to be dead: bookmarks come about every minute. */
-const silence = 150_000
+/**
+ * ms beyond the time when the server was to end the watch. Silence until then is nothing bad: of a kind that does not
+ * change there is no bookmark either. Probes of TCP find a peer that is gone sooner.
+ */
+const grace = 30_000
+const probeAfter = 15_000
 
 /** Cuts a connection on which nothing comes while somebody waits. */
 class Guard {
@@ -64,7 +68,8 @@ export async function* watchChanges(
   try {
     const answer = await guard.within(patience, connection.send(call))
     if (answer.statusCode !== 200) throw await guard.within(patience, refusal(answer, collection))
-    for await (const line of lines(answer, guard)) yield eventOf(line, row, version)
+    for await (const line of lines(answer, guard, timeoutMs + grace))
+      yield eventOf(line, row, version, partial)
   } catch (error) {
     if (signal.aborted) return
     if (guard.signal.aborted) throw connection.unreachable('GET', collection, guard.signal.reason)
@@ -86,10 +91,11 @@ async function refusal(answer: IncomingMessage, collection: string): Promise<Kub
 }
 
 /** Lines as they come; a half one at the end is dropped, for the stream was cut. */
-async function* lines(answer: IncomingMessage, guard: Guard): AsyncGenerator<string, void> {
+async function* lines(answer: IncomingMessage, guard: Guard, silence: number): AsyncGenerator<string, void> {
   const decoder = new StringDecoder('utf8')
   const parts = (answer as AsyncIterable<Buffer>)[Symbol.asyncIterator]()
   let rest = ''
+  answer.socket.setKeepAlive(true, probeAfter)
   try {
     for (;;) {
       const part = await guard.within(silence, parts.next())
@@ -106,14 +112,14 @@ async function* lines(answer: IncomingMessage, guard: Guard): AsyncGenerator<str
 interface RawEvent {
   readonly type?: unknown
   readonly object?: {
-    readonly metadata?: { readonly resourceVersion?: string }
+    readonly metadata?: Metadata
     readonly code?: number
     readonly reason?: string
     readonly message?: string
   }
 }
 
-function eventOf(line: string, row: KindRow, version: string): WatchEvent {
+function eventOf(line: string, row: KindRow, version: string, partial: boolean): WatchEvent {
   const { type, object = {} } = parsed(line, row)
   if (type === 'ERROR') throw kubeErrorOf(object.code ?? 500, object, `watch ${row.plural}`)
   const at = object.metadata?.resourceVersion ?? ''
@@ -121,7 +127,7 @@ function eventOf(line: string, row: KindRow, version: string): WatchEvent {
   if (type !== 'ADDED' && type !== 'MODIFIED' && type !== 'DELETED') {
     throw new KubeError(500, '', `watch ${row.plural} sent an event of type ${String(type)}`)
   }
-  return { type, version: at, object: typed(object, row, version) }
+  return { type, version: at, object: typed(partial ? bare(object.metadata) : object, row, version) }
 }
 
 /** Without the line in the message: it may hold what is secret. */

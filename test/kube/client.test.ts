@@ -32,7 +32,14 @@ const aSecret = (name: string): KubeObject =>
   ({
     apiVersion: 'v1',
     kind: 'Secret',
-    metadata: { name, namespace: 'shop' },
+    metadata: {
+      name,
+      namespace: 'shop',
+      annotations: {
+        'kubectl.kubernetes.io/last-applied-configuration': '{"data":{"key":"aGlkZGVu"}}',
+        own: 'kept',
+      },
+    },
     data: { key: 'aGlkZGVu' },
   }) as KubeObject
 
@@ -181,7 +188,7 @@ void t.test('a list', async t => {
     const list = await client.list(secrets, { metadataOnly: true })
     t.notMatch(JSON.stringify(list), /aGlkZGVu/)
     t.match(list, {
-      items: [{ apiVersion: 'v1', kind: 'Secret', metadata: { name: 's', namespace: 'shop' } }],
+      items: [{ apiVersion: 'v1', kind: 'Secret', metadata: { name: 's', annotations: { own: 'kept' } } }],
     })
   })
 
@@ -400,7 +407,7 @@ void t.test('a watch', async t => {
     const { version } = api.history
     api.put(aRoute('r'))
     const events = client
-      .watch(routes, { version, signal: new AbortController().signal })
+      .watch(routes, { version, timeoutMs: 100_000, signal: new AbortController().signal })
       [Symbol.asyncIterator]()
     t.match(await events.next(), { value: { type: 'ADDED' } })
     clock.advance(1_000_000)
@@ -409,9 +416,9 @@ void t.test('a watch', async t => {
     t.match(await next, { value: { type: 'BOOKMARK' } })
     const dead = failure(events.next())
     await client.list(services)
-    clock.advance(149_000)
+    clock.advance(129_000)
     clock.advance(2000)
-    t.match(await dead, { code: 'UNREACHABLE_API_SERVER', message: /nothing came for 150 s/ })
+    t.match(await dead, { code: 'UNREACHABLE_API_SERVER', message: /nothing came for 130 s/ })
     api.fail(routes, 'hang')
     const mute = failure(drain(client.watch(routes, { version, signal: new AbortController().signal })))
     await client.list(services)
