@@ -17,7 +17,7 @@ const ROOMS = [
   'cli',
 ]
 // The commands start what the composition root joins.
-const composed = room => (room === 'cli' ? ['run\\.ts$'] : [])
+const composed = room => (room === 'cli' ? ['(run|webhook|relay)\\.ts$'] : [])
 const before = room => ROOMS.slice(0, ROOMS.indexOf(room))
 module.exports = {
   forbidden: [

@@ -1,13 +1,14 @@
-import { createRequire } from 'node:module'
 import type { Log, Metrics } from './core/index.js'
 import type { Derivation } from './derivation.js'
 import { decode, typeUrls } from './envoy/index.js'
+import type { Intake } from './intake.js'
 import type { Loop } from './loop.js'
 import { topologyText } from './offline.js'
+import { reasonsOf, type Origin } from './origin.js'
 import type { Readiness, ServerContext, TopologyReader } from './server/index.js'
-import { decideAdmission, type Directory, type Receiver } from './sources/index.js'
 import type { Reporter } from './status/index.js'
 import type { Store } from './store/index.js'
+import { version } from './version.js'
 import type { XdsServer } from './xds/index.js'
 
 export interface AnswerParts {
@@ -15,21 +16,18 @@ export interface AnswerParts {
   readonly derivation: Derivation
   readonly xds: XdsServer
   readonly reporter: Reporter
-  readonly directory: Directory
-  readonly receiver: Receiver
+  readonly origin: Origin
+  readonly intake: Intake
   readonly loop: Loop
   readonly log: Log
   readonly metrics: Metrics
 }
 
-/** The version of this package. */
-export const version = (createRequire(import.meta.url)('../package.json') as { version: string }).version
-
 /** What the server may ask, answered by the parts of a running control plane. */
 export function answersFor(parts: AnswerParts): ServerContext {
-  const { store, derivation, xds, reporter, directory, receiver, loop, log, metrics } = parts
+  const { store, derivation, xds, reporter, origin, intake, loop, log, metrics } = parts
   let readings = 0
-  directory.subscribe(() => readings++)
+  origin.subscribe(() => readings++)
   return {
     version,
     log,
@@ -38,21 +36,17 @@ export function answersFor(parts: AnswerParts): ServerContext {
     revision: () => store.snapshot().revision + reporter.revision + readings,
     snapshot: () => store.snapshot(),
     status: locator => reporter.get(locator),
-    problems: () => directory.problems(),
+    problems: () => origin.problems(),
     topology: topologyReader(derivation),
     xds: { ...xds, describe: resource => decode(typeUrls[resource.type], resource.bytes) },
-    // What was admitted is no fact yet: without an API server there is nobody to read it back from.
-    admit: async request => (await decideAdmission(request, { snapshot: store.snapshot() })).verdict,
-    receive: messages => receiver.receive(messages),
+    ...intake,
     async reconcile() {
-      const { accepted, stale, duplicate } = await directory.rescan()
+      const reconciled = await origin.reconcile()
       await loop.settled()
       await loop.verify()
-      const bad = directory.problems().filter(({ severity }) => severity === 'error')
-      const degraded = bad.map(({ place, message }) => ({ source: place?.file ?? 'directory', message }))
-      return { accepted, stale, duplicate, degraded }
+      return reconciled
     },
-    readiness: () => readiness(loop, directory),
+    readiness: () => readinessOf(loop, origin),
   }
 }
 
@@ -66,19 +60,10 @@ function topologyReader(derivation: Derivation): TopologyReader {
   }
 }
 
-function readiness(loop: Loop, directory: Directory): Readiness {
-  const missing = directory.incomplete().map(file => `${file} has never been read without a problem`)
+function readinessOf(loop: Loop, origin: Origin): Readiness {
   if (!loop.published) {
-    return { ready: false, reasons: missing.length > 0 ? missing : ['the manifests are being read'] }
+    const missing = origin.waitingFor()
+    return { ready: false, reasons: missing.length > 0 ? missing : ['what was read is being derived'] }
   }
-  const bad = new Set(
-    directory
-      .problems()
-      .filter(({ severity }) => severity === 'error')
-      .map(({ place, message }) => place?.file ?? message),
-  )
-  return {
-    ready: true,
-    reasons: [...bad].map(file => `${file} has problems: what was good before is served`),
-  }
+  return { ready: true, reasons: reasonsOf(origin) }
 }

@@ -1,35 +1,32 @@
 import { createXds, createPublisher } from './xds/index.js'
 import type { Running, StartOptions } from './cli/index.js'
 import { answersFor } from './answers.js'
+import { startedWith, type Closing } from './closing.js'
 import { createMetrics, systemClock, type Clock, type Locator } from './core/index.js'
 import { createDerivation } from './derivation.js'
 import { bootstrap } from './envoy/index.js'
+import { serveHttp } from './http.js'
+import { takeIn } from './intake.js'
 import { Loop } from './loop.js'
+import { openOrigin } from './origin.js'
 import { startProxies, type Proxies } from './provision/index.js'
-import { createServer } from './server/index.js'
-import { createReceiver, watchDirectory } from './sources/index.js'
 import { servedBy } from './served.js'
 import { createReporter } from './status/index.js'
 import { createStore } from './store/index.js'
+import { wantedOf } from './wanted.js'
 
 export { load, translate } from './offline.js'
 
 /**
- * The sentence of the system: a directory and webhooks fill the store; what follows from it is derived, published to
+ * The sentence of the system: a folder or a cluster, and webhooks, fill the store; what follows from it is derived, published to
  * the proxies and reported as status; the server answers questions about all of it.
  */
-export async function start(options: StartOptions): Promise<Running> {
-  const closing = createClosing()
-  try {
-    return await started(options, closing)
-  } catch (error) {
-    await closing.close()
-    throw error
-  }
+export function start(options: StartOptions): Promise<Running> {
+  return startedWith(closing => started(options, closing))
 }
 
 async function started(options: StartOptions, closing: Closing): Promise<Running> {
-  const { log, listenerAddress } = options
+  const { log, from, listenerAddress } = options
   const clock = systemClock
   const metrics = createMetrics({ processMetrics: true })
   const store = createStore()
@@ -52,19 +49,23 @@ async function started(options: StartOptions, closing: Closing): Promise<Running
   const publisher = createPublisher(engine, { placed, gateways: references.gateways }, xds)
   const reporter = createReporter(engine, model.statuses, xds, clock)
 
-  const directory = watchDirectory({ path: options.directory, store, clock, log, metrics })
-  closing.add(() => directory.close())
-  const read = { whole: false }
-  const complete = () => read.whole && (options.allowPartial || directory.incomplete().length === 0)
-  const loop = new Loop({ store, derivation, publisher, reporter, complete, log, metrics })
+  const shell = { store, clock, log, metrics }
+  const wanted = wantedOf(engine, model.wanted)
+  const { origin, opened } = await openOrigin({ ...shell, from, wanted }, closing)
+  const loop = new Loop({
+    store,
+    derivation,
+    publisher,
+    reporter,
+    complete: () => origin.complete(),
+    log,
+    metrics,
+  })
   closing.add(() => loop.close())
 
-  const receiver = createReceiver({ store, clock, log, metrics })
-  closing.add(() => receiver.close())
-  const answers = answersFor({ store, derivation, xds, reporter, directory, receiver, loop, log, metrics })
-  const server = await createServer(answers)
-  closing.add(() => server.close())
-  const http = await server.listen(options.http)
+  const intake = takeIn({ ...shell, origin, opened, wanted }, closing)
+  const answers = answersFor({ ...shell, derivation, xds, reporter, origin, intake, loop })
+  const { http, ops } = await serveHttp(options, answers, opened?.client, closing)
 
   if (options.envoy) {
     const proxies = await startProxies({ ...proxiesOptions(options.envoy, xdsAddress), clock, log })
@@ -72,20 +73,20 @@ async function started(options: StartOptions, closing: Closing): Promise<Running
     closing.add(() => proxies.close())
     closing.add(loop.subscribe(() => loop.published && proxies.want([...references.gateways.keys()])))
   }
-  closing.add(directory.subscribe(() => loop.release()))
+  closing.add(origin.subscribe(() => loop.release()))
   closing.add(repeat(clock, reconcileMs, () => answers.reconcile()))
-  await directory.ready
-  read.whole = true
+  await origin.ready
   loop.release()
   const { proxies } = local
   const served = servedBy({ derivation, xds, loop, proxies, address: reachable(listenerAddress) })
   return {
     http,
+    ...(ops !== undefined && { ops }),
     xds: xdsAddress,
-    ready: () => served.ready(),
-    problems: () => directory.problems(),
-    waitingFor: () => (options.allowPartial ? [] : directory.incomplete()),
-    gateways: () => served.gateways(),
+    ...served,
+    problems: () => origin.problems(),
+    waitingFor: () => origin.waitingFor(),
+    reconcile: () => answers.reconcile().then(() => undefined),
     close: () => closing.close(),
   }
 }
@@ -119,20 +120,4 @@ function repeat(clock: Clock, ms: number, task: () => Promise<unknown>): () => v
 /** Where a Gateway whose ports are bound to `address` is reached from this machine. */
 function reachable(address: string): string {
   return address === '0.0.0.0' || address === '::' ? '127.0.0.1' : address
-}
-
-interface Closing {
-  add(undo: () => unknown): void
-  close(): Promise<void>
-}
-
-/** What was started, stopped in reverse. */
-function createClosing(): Closing {
-  const undo: (() => unknown)[] = []
-  return {
-    add: each => void undo.push(each),
-    async close() {
-      for (const each of undo.splice(0).reverse()) await each()
-    },
-  }
 }

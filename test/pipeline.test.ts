@@ -21,14 +21,8 @@ interface Plane {
 
 async function aPlane(directory: string): Promise<Plane> {
   const running = await start({
-    ...{
-      directory,
-      http: '127.0.0.1:0',
-      xds: '127.0.0.1:0',
-      allowPartial: false,
-      listenerAddress: '0.0.0.0',
-    },
-    log: silentLog,
+    from: { directory, allowPartial: false },
+    ...{ http: '127.0.0.1:0', xds: '127.0.0.1:0', listenerAddress: '0.0.0.0', log: silentLog },
   })
   return { http: `http://${running.http}`, close: () => running.close() }
 }

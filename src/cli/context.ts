@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { Option } from 'commander'
 import type { Problem } from '../core/index.js'
-import type { Loaded, Pipeline } from './pipeline.js'
+import type { Loaded, Pipeline, RelaySide, WebhookSide } from './pipeline.js'
 import type { Terminal } from './terminal.js'
 import { problemLines } from './text.js'
 
@@ -10,6 +10,8 @@ export interface CommandContext {
   readonly terminal: Terminal
   /** Loaded on first use: `version` and `envoy install` need none of it. */
   readonly pipeline: () => Promise<Pipeline>
+  readonly webhook: () => Promise<WebhookSide>
+  readonly relay: () => Promise<RelaySide>
 }
 
 /** What a command ends with; documented in every `--help`. */

@@ -8,4 +8,6 @@ process.env['GRPC_VERBOSITY'] ??= 'NONE'
 process.exitCode = await runCommand(process.argv.slice(2), {
   terminal: processTerminal(),
   pipeline: () => import('../run.js'),
+  webhook: () => import('../webhook.js'),
+  relay: () => import('../relay.js'),
 })

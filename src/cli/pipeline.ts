@@ -3,6 +3,7 @@
  * `src/run.ts` implements it.
  */
 import type { KubeObject, Locator, Log, Problem } from '../core/index.js'
+import type { Credentials } from '../sources/index.js'
 
 export interface Pipeline {
   /**
@@ -14,9 +15,19 @@ export interface Pipeline {
   translate(objects: readonly KubeObject[]): Translation
   /**
    * Starts the control plane and resolves when its sockets are bound. Throws a Fault (ADDRESS_IN_USE,
-   * ADDRESS_UNAVAILABLE, DIRECTORY_MISSING, ENVOY_MISSING) and then leaves nothing running.
+   * ADDRESS_UNAVAILABLE, DIRECTORY_MISSING, ENVOY_MISSING, NO_CLUSTER) and then leaves nothing running.
    */
   start(options: StartOptions): Promise<Running>
+}
+
+/** The two that do without most of the system, and are loaded without it. */
+export interface WebhookSide {
+  /** Starts a control plane that only admits: it derives nothing and has no proxies. */
+  start(options: WebhookOptions): Promise<Served>
+}
+
+export interface RelaySide {
+  start(options: RelayStart): Promise<Relaying>
 }
 
 export interface Loaded {
@@ -59,14 +70,38 @@ export interface TopologyFilter {
 
 export type TopologyFormat = 'json' | 'dot' | 'mermaid'
 
-export interface StartOptions {
-  readonly directory: string
+/** Where HTTP is served, and who may call. */
+export interface HttpOptions {
   /** `host:port` of the HTTP server; port 0 = any free one. */
   readonly http: string
+  /** `host:port` of health and metrics, where they have a port of their own. */
+  readonly ops?: string
+  /** Files with the certificate of the HTTP server, read again when they change; absent: plain HTTP. */
+  readonly tls?: { readonly certFile: string; readonly keyFile: string; readonly clientCaFile?: string }
+  /** A file with a token that opens `/webhooks/watch`. */
+  readonly tokenFile?: string
+  /** A file with the key of signatures that open `/webhooks/watch`. */
+  readonly hmacFile?: string
+  readonly log: Log
+}
+
+/** An API server, and how to call it. */
+export interface ClusterAccess {
+  readonly kubeconfig?: string
+  readonly context?: string
+  /** ms between full lists. */
+  readonly periodMs: number
+  /** `host:port` of every serving replica, told of what is admitted. */
+  readonly peers: readonly string[]
+  /** How this replica shows its peers who it is. */
+  readonly peerCredentials: Credentials
+}
+
+export interface StartOptions extends HttpOptions {
+  /** Where the objects come from. */
+  readonly from: Folder | ClusterAccess
   /** `host:port` of the xDS server. */
   readonly xds: string
-  /** Publish although some files could not be read at the start. */
-  readonly allowPartial: boolean
   /** The address that Gateways listen on, e.g. `127.0.0.1`. */
   readonly listenerAddress: string
   /** Absent: no Envoy is started, proxies connect by themselves. */
@@ -82,13 +117,47 @@ export interface StartOptions {
     /** Where pid, bootstrap and output of each Envoy are kept; one directory for one `directory` above. */
     readonly stateDirectory: string
   }
+}
+
+export interface Folder {
+  readonly directory: string
+  /** Publish although some files could not be read at the start. */
+  readonly allowPartial: boolean
+}
+
+export interface WebhookOptions extends HttpOptions {
+  readonly from: ClusterAccess
+}
+
+export interface RelayStart {
+  readonly kubeconfig?: string
+  readonly context?: string
+  readonly targets: readonly string[]
+  readonly credentials: Credentials
+  readonly ops: string
   readonly log: Log
 }
 
-/** A running control plane. */
-export interface Running {
+/** A running relay. */
+export interface Relaying {
+  /** `host:port` of health and metrics. */
+  readonly ops: string
+  close(): Promise<void>
+}
+
+/** A server that answers. */
+export interface Served {
   /** `host:port` bound. */
   readonly http: string
+  readonly ops?: string
+  /** Reads everything again. */
+  reconcile(): Promise<void>
+  close(): Promise<void>
+}
+
+/** A running control plane. */
+export interface Running extends Served {
+  /** `host:port` bound. */
   readonly xds: string
   /**
    * Resolves when every Gateway of the first complete state is served: published and, with Envoys of our own,
@@ -97,12 +166,10 @@ export interface Running {
   ready(): Promise<void>
   /** What is wrong with the user's files now. */
   problems(): readonly Problem[]
-  /** Files that have never been good and hold everything else back. Empty once something is published. */
+  /** What holds everything else back, a sentence each. */
   waitingFor(): readonly string[]
   /** Gateways of ours with the addresses that they serve at (`127.0.0.1:8080`) and their Envoy, if any. */
   gateways(): readonly ServedGateway[]
-  /** Stops everything that was started, Envoys included. */
-  close(): Promise<void>
 }
 
 export interface ServedGateway {

@@ -1,10 +1,12 @@
 import { Command, CommanderError } from 'commander'
 import { Fault } from '../core/index.js'
 import { addEnvoy } from './commands/envoy.js'
-import { addServe, addUp } from './commands/serve.js'
+import { addRelay } from './commands/relay.js'
+import { addServe } from './commands/serve.js'
 import { addStatus } from './commands/status.js'
 import { addTopology } from './commands/topology.js'
 import { addTranslate } from './commands/translate.js'
+import { addUp } from './commands/up.js'
 import { addValidate } from './commands/validate.js'
 import { addVersion } from './commands/version.js'
 import type { AddCommand, CommandContext, ExitCode } from './context.js'
@@ -14,6 +16,7 @@ import { paint } from './text.js'
 const commands: readonly AddCommand[] = [
   addUp,
   addServe,
+  addRelay,
   addValidate,
   addTranslate,
   addTopology,

@@ -11,8 +11,10 @@ export interface Terminal {
   readonly err: (text: string) => void
   /** All of standard input. */
   input(): Promise<string>
-  /** Resolves at the first SIGINT, SIGTERM or SIGHUP; a second one ends the process at once. */
-  interrupted(): Promise<void>
+  /**
+   * Resolves at the first SIGINT or SIGTERM, or SIGHUP unless that is listened to; a second one ends the process at once.
+   */
+  interrupted(onHangup?: () => void): Promise<void>
 }
 
 /** The terminal of this process. `NO_COLOR` (any value but the empty one) forbids colour. */
@@ -28,10 +30,11 @@ export function processTerminal(): Terminal {
       for await (const part of process.stdin) parts.push(part as Buffer)
       return Buffer.concat(parts).toString()
     },
-    interrupted: () =>
+    interrupted: onHangup =>
       new Promise(resolve => {
         let first = true
-        for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+        if (onHangup) process.on('SIGHUP', onHangup)
+        for (const name of ['SIGINT', 'SIGTERM', ...(onHangup ? [] : ['SIGHUP'])]) {
           process.on(name, () => {
             if (!first) process.exit(130)
             first = false

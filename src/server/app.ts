@@ -20,7 +20,7 @@ import { readBodies } from './bodies.js'
 import { openCertificates } from './certificates.js'
 import type { Certificates, TlsFiles } from './certificates.js'
 import { createConditional } from './conditional.js'
-import type { ServerContext } from './context.js'
+import type { OperationsContext, QueryContext, WebhookContext } from './context.js'
 import type { Handlers } from './handler.js'
 import { measure } from './instruments.js'
 import { createLimiter } from './limits.js'
@@ -71,8 +71,11 @@ export interface Server {
   degraded(): readonly string[]
 }
 
+/** What the served part asks; a server of everything needs all of it. */
+type PartContext = OperationsContext & Partial<WebhookContext & QueryContext>
+
 /** The HTTP API of openapi.yaml over one control plane. Throws CERTIFICATE_UNUSABLE. */
-export async function createServer(context: ServerContext, options: ServerOptions = {}): Promise<Server> {
+export async function createServer(context: PartContext, options: ServerOptions = {}): Promise<Server> {
   const specification = readSpecification()
   const { clock = systemClock, tls, part } = options
   const { log, metrics } = context
@@ -90,13 +93,13 @@ export async function createServer(context: ServerContext, options: ServerOption
   readBodies(app, operations)
   validate(app)
   const handlers = {
-    ...queryHandlers(context, createConditional()),
-    ...webhookHandlers(context, backlog, clock),
+    ...(hasQueries(context) && queryHandlers(context, createConditional())),
+    ...(hasWebhooks(context) && webhookHandlers(context, backlog, clock)),
     ...operationsHandlers(context, specification),
   }
   await app.register(fastifyOpenapiGlue, {
     specification: documentOf(specification, operations),
-    operationResolver: resolver(handlers, specification.operations),
+    operationResolver: resolver(handlers, specification.operations, operations),
   })
   await app.ready()
   return {
@@ -110,6 +113,14 @@ export async function createServer(context: ServerContext, options: ServerOption
   }
 }
 
+function hasQueries(context: PartContext): context is OperationsContext & QueryContext {
+  return 'topology' in context
+}
+
+function hasWebhooks(context: PartContext): context is OperationsContext & WebhookContext {
+  return 'admit' in context
+}
+
 function authorisation(options: ServerOptions, clock: Clock): AuthoriseOptions {
   const { authenticators = [], relayAuthenticators = [], loopbackExempt = true, open = false } = options
   const limiter = createLimiter(options.limits ?? {}, clock)
@@ -117,7 +128,7 @@ function authorisation(options: ServerOptions, clock: Clock): AuthoriseOptions {
 }
 
 function createApp(
-  { log }: ServerContext,
+  { log }: OperationsContext,
   { timeoutMs = 30_000 }: ServerOptions,
   { operations }: Specification,
   certificates: Certificates | undefined,
@@ -149,11 +160,11 @@ function requestNumbers(): () => string {
   return () => `request-${++count}`
 }
 
-/** No operation without a handler and no handler without an operation: a mistake of ours, so it throws. */
-function resolver(handlers: Handlers, all: readonly Operation[]) {
+/** No served operation without a handler and no handler without an operation: a mistake of ours, so it throws. */
+function resolver(handlers: Handlers, all: readonly Operation[], served: ReadonlyMap<string, Operation>) {
   const operations = new Map(all.map(operation => [operation.id, operation]))
   const idle = Object.keys(handlers).filter(id => !operations.has(id))
-  const unserved = [...operations.keys()].filter(id => !(id in handlers))
+  const unserved = [...served.keys()].filter(id => !(id in handlers))
   if (idle.length + unserved.length > 0)
     throw new Error(`openapi.yaml and the handlers differ: ${[...idle, ...unserved].join(', ')}`)
   return (id: string) =>

@@ -7,10 +7,36 @@ import type { Snapshot } from '../store/index.js'
 import type { Reason } from '../topology/index.js'
 import type { XdsServer } from '../xds/index.js'
 
-export interface ServerContext {
+/** Everything that can be served. A server of a part (see `Part`) needs only what that part asks. */
+export type ServerContext = OperationsContext & WebhookContext & QueryContext
+
+/** What health and metrics ask; every server has it. */
+export interface OperationsContext {
   readonly version: string
   readonly log: Log
   readonly metrics: Metrics
+  readiness(): Readiness
+}
+
+/** How state comes in. */
+export interface WebhookContext {
+  /** Resolves when everything accepted so far is derived. */
+  settled(): Promise<void>
+  /** See {@link QueryContext.revision}. */
+  revision(): number
+  /** Validates; changes no state. `timeoutMs`: how long the API server waits for the whole answer. */
+  admit(
+    request: AdmissionRequest,
+    options: { readonly timeoutMs: number },
+  ): AdmissionVerdict | Promise<AdmissionVerdict>
+  /** Takes relayed messages as facts; resolves when they are in the store. */
+  receive(messages: readonly WatchMessage[]): Received | Promise<Received>
+  /** Reads every source again, whole. */
+  reconcile(): Promise<Reconciled>
+}
+
+/** What is held and derived. */
+export interface QueryContext {
   /** Resolves when everything accepted so far is derived; queries wait for it. */
   settled(): Promise<void>
   /** Another number whenever an answer about topology, objects, statuses or problems may differ; never falls. */
@@ -22,16 +48,6 @@ export interface ServerContext {
   problems(): readonly Problem[]
   readonly topology: TopologyReader
   readonly xds: XdsReader
-  /** Validates; changes no state. `timeoutMs`: how long the API server waits for the whole answer. */
-  admit(
-    request: AdmissionRequest,
-    options: { readonly timeoutMs: number },
-  ): AdmissionVerdict | Promise<AdmissionVerdict>
-  /** Takes relayed messages as facts; resolves when they are in the store. */
-  receive(messages: readonly WatchMessage[]): Received | Promise<Received>
-  /** Reads every source again, whole. */
-  reconcile(): Promise<Reconciled>
-  readiness(): Readiness
 }
 
 export interface TopologyReader {

@@ -1,10 +1,10 @@
-import type { ServerContext } from './context.js'
+import type { OperationsContext } from './context.js'
 import type { Handlers } from './handler.js'
 import { HttpProblem } from './problem.js'
 import type { Specification } from './specification.js'
 
 /** Health, metrics, and the API's own description. */
-export function operationsHandlers(context: ServerContext, specification: Specification): Handlers {
+export function operationsHandlers(context: OperationsContext, specification: Specification): Handlers {
   return {
     getHealth: () => Promise.resolve({ status: 'ok', version: context.version }),
     getReadiness: () => Promise.resolve(readiness(context)),
@@ -16,7 +16,7 @@ export function operationsHandlers(context: ServerContext, specification: Specif
   }
 }
 
-function readiness(context: ServerContext): object {
+function readiness(context: OperationsContext): object {
   const { ready, reasons } = context.readiness()
   if (ready) return { status: reasons.length === 0 ? 'ready' : 'degraded', reasons }
   const errors = reasons.map(message => ({ in: 'state' as const, path: '', message }))

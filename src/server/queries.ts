@@ -6,7 +6,7 @@ import { objectList, passes, statusTable } from '../status/index.js'
 import type { ObjectFilter } from '../status/index.js'
 import { acceptable } from './accept.js'
 import type { Conditional } from './conditional.js'
-import type { ServerContext, TopologyFilter } from './context.js'
+import type { QueryContext, TopologyFilter } from './context.js'
 import { fieldProblem, HttpProblem } from './problem.js'
 import type { FieldError } from './problem.js'
 import { inSlices } from './slices.js'
@@ -22,7 +22,7 @@ const graphTypes = {
 type GraphFormat = keyof typeof graphTypes
 
 /** The queries of `/v1`: each waits until what was accepted before it is part of the answer. */
-export function queryHandlers(context: ServerContext, conditional: Conditional): Handlers {
+export function queryHandlers(context: QueryContext, conditional: Conditional): Handlers {
   /** Answers 304 by the revision, or what `answer` gives. */
   const query =
     (answer: (request: FastifyRequest, revision: number) => object): Handler =>
@@ -55,7 +55,7 @@ export function queryHandlers(context: ServerContext, conditional: Conditional):
 }
 
 function topology(
-  context: ServerContext,
+  context: QueryContext,
   conditional: Conditional,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -80,7 +80,7 @@ function formatOf(request: FastifyRequest): GraphFormat {
   throw new HttpProblem('not-acceptable', `the graph is given as ${offered.join(', ')}: accept one of them`)
 }
 
-function paths(context: ServerContext, request: FastifyRequest, revision: number): object {
+function paths(context: QueryContext, request: FastifyRequest, revision: number): object {
   const { from, to, limit } = request.query as { from: Locator; to: Locator; limit: number }
   knownNodes(context, { from, to })
   const found: (readonly Locator[])[] = []
@@ -91,7 +91,7 @@ function paths(context: ServerContext, request: FastifyRequest, revision: number
   return { revision, paths: found, truncated: false }
 }
 
-function knownNodes(context: ServerContext, asked: Readonly<Record<string, Locator>>): void {
+function knownNodes(context: QueryContext, asked: Readonly<Record<string, Locator>>): void {
   const unknown = Object.entries(asked).filter(([, id]) => !context.topology.has(id))
   notFound(unknown, id => `the topology has no ${id}`)
 }
@@ -102,12 +102,12 @@ function notFound(unknown: readonly (readonly [string, string])[], say: (id: str
   throw new HttpProblem('not-found', errors.map(({ message }) => message).join('; '), { errors })
 }
 
-function resources(context: ServerContext, request: FastifyRequest, revision: number): object {
+function resources(context: QueryContext, request: FastifyRequest, revision: number): object {
   const list = objectList(objectsOf(context, request), locator => context.status(locator))
   return { ...list, metadata: { resourceVersion: String(revision) } }
 }
 
-function objectsOf(context: ServerContext, request: FastifyRequest): KubeObject[] {
+function objectsOf(context: QueryContext, request: FastifyRequest): KubeObject[] {
   const { kind, namespace, name } = request.query as ObjectFilter
   const filter = { ...(kind && { kind }), ...(namespace && { namespace }), ...(name && { name }) }
   const snapshot = context.snapshot()
@@ -116,7 +116,7 @@ function objectsOf(context: ServerContext, request: FastifyRequest): KubeObject[
     .flatMap(each => snapshot.list(each).filter(object => passes(filter, locatorOf(object))))
 }
 
-function clients(context: ServerContext, request: FastifyRequest): object[] {
+function clients(context: QueryContext, request: FastifyRequest): object[] {
   const { gateway } = request.query as { gateway?: Locator }
   if (gateway !== undefined) knownGateway(context, gateway)
   return context.xds
@@ -131,7 +131,7 @@ interface ResourceQuery {
   readonly name?: string
 }
 
-async function xdsResources({ xds, ...context }: ServerContext, request: FastifyRequest): Promise<object> {
+async function xdsResources({ xds, ...context }: QueryContext, request: FastifyRequest): Promise<object> {
   const { gateway, type, name } = request.query as ResourceQuery
   if (gateway !== undefined) knownGateway({ ...context, xds }, gateway)
   const asked = ({ type: own, name: ownName }: Resource) =>
@@ -152,7 +152,7 @@ async function xdsResources({ xds, ...context }: ServerContext, request: Fastify
   return { resources: shown }
 }
 
-function knownGateway(context: Pick<ServerContext, 'xds'>, gateway: Locator): void {
+function knownGateway(context: Pick<QueryContext, 'xds'>, gateway: Locator): void {
   const known = context.xds.gateways().includes(gateway)
   notFound(known ? [] : [['gateway', gateway]], id => `nothing is published for ${id}`)
 }

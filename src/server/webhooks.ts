@@ -3,12 +3,12 @@ import type { Backlog } from './backlog.js'
 import type { Clock } from '../core/index.js'
 import { timeoutOf } from '../sources/index.js'
 import type { AdmissionRequest } from '../sources/index.js'
-import type { ServerContext, WatchMessage } from './context.js'
+import type { WatchMessage, WebhookContext } from './context.js'
 import type { Handlers } from './handler.js'
 import { HttpProblem } from './problem.js'
 
 /** How state comes in by HTTP. Bodies have been validated when a handler sees them. */
-export function webhookHandlers(context: ServerContext, backlog: Backlog, clock: Clock): Handlers {
+export function webhookHandlers(context: WebhookContext, backlog: Backlog, clock: Clock): Handlers {
   return {
     reviewAdmission: async request => {
       const { request: asked } = request.body as { request: AdmissionRequest }

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
+import { roots } from '../support/roots.js'
 import { parse } from 'yaml'
 import type { CommandContext } from '../../src/cli/context.js'
 import type { Pipeline } from '../../src/cli/pipeline.js'
@@ -30,7 +31,7 @@ async function run(args: readonly string[], given: Partial<Terminal> = {}) {
     interrupted: () => new Promise(() => {}),
     ...given,
   }
-  const code = await runCommand(args, { terminal, pipeline })
+  const code = await runCommand(args, { terminal, ...roots, pipeline })
   return { code, ...said }
 }
 

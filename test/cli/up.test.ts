@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
+import { roots } from '../support/roots.js'
 import { runCommand } from '../../src/cli/program.js'
 import { installEnvoy } from '../../src/provision/index.js'
 import { isAlive } from '../../src/provision/lock.js'
@@ -53,7 +54,7 @@ function up(test: Tap, directory: string, state: string, flags: readonly string[
   const anyPort = ['--http', '127.0.0.1:0', '--xds', '127.0.0.1:0', '--envoy-admin', '127.0.0.1:0']
   const ended = runCommand(['up', directory, ...anyPort, '--concurrency', '1', ...flags], {
     terminal,
-    pipeline: () => import('../../src/run.js'),
+    ...roots,
   })
   const stop = () => {
     interrupt()
@@ -131,7 +132,7 @@ async function command(args: readonly string[]) {
     err: (text: string) => void (said.err += text),
     interrupted: () => new Promise<void>(() => {}),
   }
-  const code = await runCommand(args, { terminal, pipeline: () => import('../../src/run.js') })
+  const code = await runCommand(args, { terminal, ...roots })
   return { code, ...said }
 }
 
@@ -142,7 +143,7 @@ t.test('up with a file that cannot be read waits for it', async t => {
   await writeFile(file, 'kind: [')
   const { said, until } = up(t, directory, state)
   await until('err', /routes\.yaml:\d+:\d+/)
-  await until('err', /^waiting: nothing is published until \S*routes\.yaml can be read; --allow-partial/m)
+  await until('err', /^waiting: nothing is published yet: \S*routes\.yaml has never been read .*--allow-partial/m)
   t.notMatch(said.out, /^ready$/m)
   await writeFile(file, routes)
   await until('out', /^ready$/m)

@@ -1,0 +1,53 @@
+import type { ClusterAccess } from './cli/index.js'
+import type { Closing } from './closing.js'
+import type { Clock, KindId, KubeObject, Locator, Log, Metrics } from './core/index.js'
+import { parseLocator } from './core/index.js'
+import { connect, type KubeClient } from './kube/index.js'
+import { createCluster, createForwarder, type Cluster, type Hint, type Wanted } from './sources/index.js'
+import type { Store } from './store/index.js'
+
+export interface ClusterParts {
+  readonly access: ClusterAccess
+  readonly kinds: readonly KindId[]
+  readonly wanted: Wanted
+  readonly store: Store
+  readonly clock: Clock
+  readonly log: Log
+  readonly metrics: Metrics
+}
+
+/** A cluster that is followed, and the ways to ask it and to tell the other replicas. */
+export interface OpenCluster {
+  readonly client: KubeClient
+  readonly cluster: Cluster
+  /** Reads one object as it is now. */
+  read(key: Locator, signal: AbortSignal): Promise<KubeObject | undefined>
+  /** Tells every serving replica that an object may have changed. */
+  tell(hint: Hint): void
+}
+
+/** Connects to the API server of `access` and follows it. Throws NO_CLUSTER where none is configured. */
+export async function openCluster(parts: ClusterParts, closing: Closing): Promise<OpenCluster> {
+  const { access, kinds, wanted, store, ...shell } = parts
+  const { kubeconfig, context, periodMs, peers, peerCredentials: credentials } = access
+  const client = await connect({
+    ...shell,
+    ...(kubeconfig !== undefined && { kubeconfig }),
+    ...(context !== undefined && { context }),
+  })
+  closing.add(() => client.close())
+  const cluster = createCluster({ client, store, kinds, wanted, periodMs, ...shell })
+  closing.add(() => cluster.close())
+  const forwarder = createForwarder({ peers, credentials, ...shell })
+  closing.add(() => forwarder.close())
+  return {
+    client,
+    cluster,
+    tell: hint => forwarder.send(hint),
+    async read(key, signal) {
+      const { kind, namespace, name } = parseLocator(key)
+      const found = await client.list(kind, { name, signal, ...(namespace !== undefined && { namespace }) })
+      return found === 'absent' ? undefined : (found.items[0] as KubeObject | undefined)
+    },
+  }
+}

@@ -1,0 +1,32 @@
+import type { Relaying, RelayStart } from './cli/index.js'
+import { startedWith } from './closing.js'
+import { createMetrics, systemClock } from './core/index.js'
+import { serveOps } from './http.js'
+import { kinds } from './kinds/index.js'
+import { connect } from './kube/index.js'
+import { startRelay } from './sources/index.js'
+import { version } from './version.js'
+
+/** The sentence of the relay: an API server is watched, and what changes is posted to every replica that serves. */
+export function start(options: RelayStart): Promise<Relaying> {
+  return startedWith(async closing => {
+    const { kubeconfig, context, targets, credentials, log } = options
+    const metrics = createMetrics({ processMetrics: true })
+    const shell = { clock: systemClock, log, metrics }
+    const client = await connect({
+      ...shell,
+      ...(kubeconfig !== undefined && { kubeconfig }),
+      ...(context !== undefined && { context }),
+    })
+    closing.add(() => client.close())
+    const served = kinds.filter(kind => kind.served).map(({ id }) => id)
+    const relay = startRelay({ client, kinds: served, targets, credentials, ...shell })
+    closing.add(() => relay.close())
+    const readiness = () => ({
+      ready: relay.ready(),
+      reasons: relay.degraded().map(({ source, message }) => `${source}: ${message}`),
+    })
+    const ops = await serveOps(options.ops, { version, log, metrics, readiness }, closing)
+    return { ops, close: () => closing.close() }
+  })
+}
