@@ -308,7 +308,7 @@ void t.test('token and key are shown as their files say, also when these change'
   t.equal(post && why('a key', post), undefined)
   t.equal(post && why('a key', post), 'its signature was used before')
   write('token', 'second one')
-  write('key', 'another key')
+  write('key', 'another key\na key\n')
   forwarder.send(aHint('b'))
   await until(async () => (await counted('delivered')) === 2)
   t.equal(replica.posts[1]?.headers.authorization, 'Bearer second one')

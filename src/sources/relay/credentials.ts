@@ -40,7 +40,9 @@ export class CredentialFiles {
   /** Rejects with SECRET_FILE_UNUSABLE where a file has never been readable. */
   async read(): Promise<Shown> {
     const files = [this.#token, this.#hmac, this.#ca, this.#cert, this.#key]
-    const [token, hmac, ca, cert, key] = await Promise.all(files.map(file => file.text()))
+    const [tokens, keys, ca, cert, key] = await Promise.all(files.map(file => file.text()))
+    // Whoever takes them takes any of several lines, so that they can be exchanged; the first is shown.
+    const [token, hmac] = [tokens, keys].map(lines => lines?.split('\n', 1)[0]?.trim())
     if (ca !== this.#tls.ca || cert !== this.#tls.cert || key !== this.#tls.key) {
       this.#tls = {
         ...(ca !== undefined && { ca }),

@@ -5,7 +5,7 @@ import type { Resolve } from './addresses.js'
 
 /** How a sender shows who it is. Files are read again when they change. */
 export interface Credentials {
-  /** Bearer token. Of this file and the next, white space at the ends does not count. */
+  /** Bearer token: the first line, as in the next file. */
   readonly tokenFile?: string
   /** HMAC key, see {@link signed}. */
   readonly hmacFile?: string
