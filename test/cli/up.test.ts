@@ -143,7 +143,10 @@ t.test('up with a file that cannot be read waits for it', async t => {
   await writeFile(file, 'kind: [')
   const { said, until } = up(t, directory, state)
   await until('err', /routes\.yaml:\d+:\d+/)
-  await until('err', /^waiting: nothing is published yet: \S*routes\.yaml has never been read .*--allow-partial/m)
+  await until(
+    'err',
+    /^waiting: nothing is published yet: \S*routes\.yaml has never been read .*--allow-partial/m,
+  )
   t.notMatch(said.out, /^ready$/m)
   await writeFile(file, routes)
   await until('out', /^ready$/m)
