@@ -8,9 +8,12 @@ import { Failed, main, root, run, step } from './steps.mjs'
 const isGenerated = name => name.includes('.gen.') || name.endsWith('.binpb')
 
 async function fingerprints() {
-  const names = (await readdir(join(root, 'src'), { recursive: true })).filter(isGenerated).sort()
-  const hashes = names.map(async name => {
-    const bytes = await readFile(join(root, 'src', name))
+  const found = ['src', 'charts'].map(async folder => {
+    const names = await readdir(join(root, folder), { recursive: true })
+    return names.filter(isGenerated).map(name => join(folder, name))
+  })
+  const hashes = (await Promise.all(found)).flat().map(async name => {
+    const bytes = await readFile(join(root, name))
     return [name, createHash('sha256').update(bytes).digest('hex')]
   })
   return new Map(await Promise.all(hashes))
@@ -19,6 +22,9 @@ async function fingerprints() {
 main(async () => {
   const before = await fingerprints()
   await step('schemas of the kinds', () => run(process.execPath, ['tools/gen-kinds.mjs']))
+  await step('definitions of our own kinds', () =>
+    run(process.execPath, ['--import', 'tsx', 'tools/gen-crds.ts']),
+  )
   await step("Envoy's descriptors and types", () =>
     run('go', ['run', '.', '-out', join(root, 'src/envoy')], { cwd: join(root, 'tools/gen-envoy') }),
   )

@@ -1,8 +1,10 @@
 // npm test: sets up what is missing, Envoy included, runs every test, and ends with `N passed, N failed, N skipped`.
 // npm test -- test/store: only what is below that path; test/cases/headers: only that golden case.
+// npm run test:cluster: the tests of test/cluster, on a real API server; with CI set, npm test runs them too.
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { whyNoCluster, withCluster } from './bed.mjs'
 import { Failed, bin, main, root, start, step } from './steps.mjs'
 import { fromSource, setup, setupEnvoy } from './setup.mjs'
 import { Tally, closingLine } from './tally.mjs'
@@ -26,9 +28,10 @@ async function testFiles(paths) {
   return [...new Set((await Promise.all(found)).flat())].sort()
 }
 
-async function runTests(paths, environment) {
+async function runTests(paths, environment, before = []) {
   const tally = new Tally()
-  const { child, ended } = start(bin('tap'), ['run', '--reporter=tap', ...paths], {
+  const [program, ...args] = [...before, bin('tap'), 'run', '--reporter=tap', ...paths]
+  const { child, ended } = start(program, args, {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, ...environment },
   })
@@ -41,19 +44,57 @@ async function runTests(paths, environment) {
   return { tally, counts: tally.counts(code) }
 }
 
+const isOfCluster = file => file.startsWith('test/cluster/')
+
+/** The tests that need nothing but this machine. */
+async function runHere(files, environment) {
+  if (files.length === 0) return undefined
+  return step(`tests of ${files.length} files`, () => runTests(files, environment))
+}
+
+/** The tests that need an API server; one is counted as skipped where there is none. */
+async function runOnCluster(files, environment) {
+  if (files.length === 0) return undefined
+  const why = await whyNoCluster()
+  if (why !== undefined) {
+    console.log(`• tests on a cluster: skipped, ${why}`)
+    return { tally: { failures: [] }, counts: { passed: 0, failed: 0, skipped: 1 } }
+  }
+  return withCluster(({ environment: reached, before }) =>
+    step(`tests of ${files.length} files on a cluster`, () =>
+      // They share the one API server.
+      runTests(['--jobs=1', ...files], { ...environment, ...reached }, before),
+    ),
+  )
+}
+
+function report(runs) {
+  for (const { path, lines } of runs.flatMap(({ tally }) => tally.failures)) {
+    console.log(`\nFAILED ${path.join(' › ')}`)
+    for (const line of lines) console.log(line)
+  }
+  const sum = name => runs.reduce((all, { counts }) => all + counts[name], 0)
+  const counts = { passed: sum('passed'), failed: sum('failed'), skipped: sum('skipped') }
+  console.log(`\n${closingLine(counts)}`)
+  if (counts.failed > 0) process.exitCode = 1
+}
+
 main(async () => {
   await setup()
   const GATEWRIGHT_ENVOY = await setupEnvoy(fromSource)
   const asked = process.argv.slice(2)
   const cases = asked.map(caseOf).filter(name => name !== undefined)
   const files = await testFiles(asked.length === 0 ? ['test'] : asked)
-  const { tally, counts } = await step(`tests of ${files.length} files`, () =>
-    runTests(files, { GATEWRIGHT_ENVOY, ...(cases.length > 0 && { GATEWRIGHT_CASES: cases.join(' ') }) }),
-  )
-  for (const { path, lines } of tally.failures) {
-    console.log(`\nFAILED ${path.join(' › ')}`)
-    for (const line of lines) console.log(line)
-  }
-  console.log(`\n${closingLine(counts)}`)
-  if (counts.failed > 0) process.exitCode = 1
+  const environment = { GATEWRIGHT_ENVOY, ...(cases.length > 0 && { GATEWRIGHT_CASES: cases.join(' ') }) }
+  const onCluster = asked.length > 0 || process.env.CI ? files.filter(isOfCluster) : []
+  const runs = [
+    await runHere(
+      files.filter(file => !isOfCluster(file)),
+      environment,
+    ),
+    await runOnCluster(onCluster, environment),
+  ]
+  if (onCluster.length === 0 && asked.length === 0)
+    console.log('  the tests on a cluster are left out: npm run test:cluster')
+  report(runs.filter(ran => ran !== undefined))
 })

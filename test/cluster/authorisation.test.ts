@@ -6,8 +6,8 @@ import { connect } from '../../src/kube/index.js'
 import { createKubeAuthoriser, createServer } from '../../src/server/index.js'
 import { aWorld } from '../server/context.js'
 
-const kubeconfig = process.env['KUBECONFIG']
-const skip = kubeconfig === undefined && 'KUBECONFIG names no cluster'
+const kubeconfig = process.env['GATEWRIGHT_TEST_KUBECONFIG']
+const skip = kubeconfig === undefined && 'GATEWRIGHT_TEST_KUBECONFIG names no cluster'
 
 async function kubectl(...words: readonly string[]): Promise<string> {
   return (await promisify(execFile)('kubectl', words)).stdout.trim()

@@ -4,7 +4,7 @@ import t from 'tap'
 import { kindId, type KubeObject } from '../../src/core/index.js'
 import { connect, KubeError, type KubeClient, type KubeList, type WatchEvent } from '../../src/kube/index.js'
 
-const { KUBECONFIG } = process.env
+const { GATEWRIGHT_TEST_KUBECONFIG: KUBECONFIG } = process.env
 const namespace = `kube-client-${randomUUID().slice(0, 8)}`
 const services = kindId('', 'Service')
 const secrets = kindId('', 'Secret')
@@ -42,7 +42,7 @@ async function untilItEnds(watch: AsyncIterable<WatchEvent>): Promise<readonly W
 }
 
 const { signal } = new AbortController()
-const skip = KUBECONFIG === undefined && 'KUBECONFIG names no cluster'
+const skip = KUBECONFIG === undefined && 'GATEWRIGHT_TEST_KUBECONFIG names no cluster'
 
 void t.test('against a real API server', { skip, timeout: 180_000 }, async t => {
   const client = await connect()

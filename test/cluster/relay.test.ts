@@ -17,8 +17,8 @@ import { createStore, type Store } from '../../src/store/index.js'
 import { aWorld } from '../server/context.js'
 import { selfSigned } from '../support/certificates.js'
 
-const { KUBECONFIG } = process.env
-const skip = KUBECONFIG === undefined && 'KUBECONFIG names no cluster'
+const { GATEWRIGHT_TEST_KUBECONFIG: KUBECONFIG } = process.env
+const skip = KUBECONFIG === undefined && 'GATEWRIGHT_TEST_KUBECONFIG names no cluster'
 const suffix = randomUUID().slice(0, 8)
 const namespace = `relay-${suffix}`
 const meshes = kindId('gateway.networking.x-k8s.io', 'XMesh')
