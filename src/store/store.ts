@@ -78,6 +78,7 @@ export function createStore(options: StoreOptions = {}): Store {
     replaceInSlices,
     newest: kind => pasts.of(kind).known,
     snapshot: () => current,
+    isHeard: () => audience.isIdle,
     subscribe: listener => audience.join(listener, everything(current)),
   }
 }

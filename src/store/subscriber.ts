@@ -7,15 +7,27 @@ export type Listener = (notice: Notice) => void | Promise<void>
 export class Subscriber {
   readonly #listener: Listener
   readonly #snapshot: () => Snapshot
+  readonly #isHeld: () => boolean
   readonly #fail: (error: unknown) => void
   readonly #pending = new PendingUpdates()
   #busy = false
   #gone = false
 
-  constructor(listener: Listener, snapshot: () => Snapshot, fail: (error: unknown) => void) {
+  constructor(
+    listener: Listener,
+    snapshot: () => Snapshot,
+    isHeld: () => boolean,
+    fail: (error: unknown) => void,
+  ) {
     this.#listener = listener
     this.#snapshot = snapshot
+    this.#isHeld = isHeld
     this.#fail = fail
+  }
+
+  /** Whether it has been told everything, and is done with it. */
+  get isIdle(): boolean {
+    return !this.#busy && this.#pending.isEmpty
   }
 
   /** The first notice: everything as creates. */
@@ -29,9 +41,9 @@ export class Subscriber {
     for (const update of updates) this.#pending.add(update)
   }
 
-  /** Hands out what waits, unless the listener is at work on the notice before. */
+  /** Hands out what waits, unless it is held back or the listener is at work on the notice before. */
   pump(): void {
-    while (!this.#busy && !this.#gone && !this.#pending.isEmpty) this.#give()
+    while (!this.#isHeld() && !this.#busy && !this.#gone && !this.#pending.isEmpty) this.#give()
   }
 
   leave(): void {
@@ -70,7 +82,7 @@ export class Audience {
 
   /** @param everything - all objects as creates. Returns its undo. */
   join(listener: Listener, everything: readonly Update[]): () => void {
-    const member = new Subscriber(listener, this.#snapshot, this.#fail)
+    const member = new Subscriber(listener, this.#snapshot, () => this.#holds > 0, this.#fail)
     this.#members.add(member)
     member.greet(everything)
     return () => {
@@ -83,9 +95,12 @@ export class Audience {
     for (const member of this.#members) member.add(updates)
   }
 
+  get isIdle(): boolean {
+    return [...this.#members].every(member => member.isIdle)
+  }
+
   /** Hands out what waits, unless it is held back. */
   tell(): void {
-    if (this.#holds > 0) return
     for (const member of this.#members) member.pump()
   }
 

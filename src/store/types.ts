@@ -90,6 +90,8 @@ export interface Store {
   /** The newest version that any fact of the kind came with, since the kind was last reset. */
   newest(kind: KindId): string | undefined
   snapshot(): Snapshot
+  /** Whether every listener has been told of all that the store holds, and is done with it. */
+  isHeard(): boolean
   /**
    * The first notice holds everything as creates. A listener that returns a promise is given the next notice,
    * with all updates merged since, when the promise settles. Returns its undo.

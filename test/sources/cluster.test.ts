@@ -471,6 +471,31 @@ t.test('Secrets and ConfigMaps', async t => {
     t.strictSame(cluster.degraded(), [], 'one that is missing is found to be so')
   })
 
+  await t.test('are waited for that follow from what was listed first', async t => {
+    const world = await aWorld(t, { kinds: [services, secrets], objects: [aService('a'), aSecret('a')] })
+    const { client, cluster, store, wanted, texts } = world
+    let derive = (): void => undefined
+    store.subscribe(({ updates }) =>
+      updates.length === 0 ? undefined : new Promise<void>(resolve => (derive = resolve)),
+    )
+    await complete(world)
+    const release = client.hold()
+    wanted.change({ came: [secretKey('a')] })
+    derive()
+    await until('it is asked for', () => client.waiting === 1)
+    t.notOk(cluster.complete(), 'what is referenced has just become known')
+    t.strictSame(cluster.waitingFor(), ['secret:shop/a has not been read yet'])
+    release()
+    await complete(world)
+    t.strictSame(texts(), ['hidden'])
+    derive()
+    await until('all is derived', () => store.isHeard())
+    t.ok(cluster.complete())
+    client.hold()
+    wanted.change({ came: [secretKey('b')] })
+    t.ok(cluster.complete(), 'and never falls again')
+  })
+
   await t.test('are not asked for any more once it is closed', async t => {
     const world = await aWorld(t, {
       kinds,

@@ -210,7 +210,7 @@ class Told {
   }
 
   /** A whole kind or one Secret was listed: what is told of a time before need not be believed. */
-  listed(what: Kind | Locator, version: string): void {
+  listed(what: string, version: string): void {
     this.#listed.set(what, Math.max(Number(version), this.#listed.get(what) ?? 0))
   }
 
@@ -227,12 +227,14 @@ class Told {
         told?.object && versionOf(told.object),
         `${key} is the newest told`,
       )
-    } else if (told?.object !== undefined && held === undefined) {
+    } else if (told !== undefined) this.#checkSecret(key, told.version, told.object !== undefined, held)
+  }
+
+  #checkSecret(key: Locator, told: number, isThere: boolean, held: KubeObject | undefined): void {
+    if (held !== undefined) assert(versionOf(held) > told - Number(isThere), `${key} is not old, nor back`)
+    else if (isThere) {
       const listed = Math.max(this.#listed.get('secret') ?? -1, this.#listed.get(key) ?? -1)
-      assert(told.version <= listed, `${key} is not lost`)
-    } else if (told !== undefined && held !== undefined) {
-      assert(versionOf(held) >= told.version, `${key} is not older than what was told`)
-      assert(told.object !== undefined || versionOf(held) > told.version, `${key} has not come back`)
+      assert(told <= listed, `${key} is not lost`)
     }
   }
 }

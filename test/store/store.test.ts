@@ -169,14 +169,23 @@ t.test('what is forgotten leaves no trace, so that the same version may come bac
 t.test('lists', t => {
   t.test('a list skips what is older than held, and removes only what it could have seen', t => {
     const store = createStore({ freeze: true })
-    store.apply([at('kept', '12'), at('old', '4'), at('newer', '15')])
+    store.apply([at('kept', '14'), at('old', '4'), at('newer', '15')])
     const applied = store.replace({
       kind: widgetKind,
       version: '13',
       items: [item('kept', '11'), item('more', '6')],
     })
     t.match(applied, { accepted: 2, stale: 1 })
-    t.strictSame(sizes(store), { kept: 12, more: 6, newer: 15 })
+    t.strictSame(sizes(store), { kept: 14, more: 6, newer: 15 })
+    t.end()
+  })
+
+  t.test('a list that could have seen what is held, or a delete, and shows an older state is right', t => {
+    const store = createStore({ freeze: true })
+    store.apply([at('a', '12'), at('b', '5'), gone('b', '11')])
+    const items = [item('a', '4'), item('b', '5')]
+    t.match(store.replace({ kind: widgetKind, version: '13', items }), { accepted: 2, resets: [] })
+    t.strictSame(sizes(store), { a: 4, b: 5 }, 'the database was restored and has been written to since')
     t.end()
   })
 
@@ -466,6 +475,36 @@ t.test('notices', t => {
     t.strictSame(notices[2], ['~c 21>40'])
     t.end()
   })
+
+  t.test(
+    'a slow listener is not told of a part of a list, and the store knows when it has heard all',
+    async t => {
+      const store = createStore({ freeze: true })
+      const sizes: number[] = []
+      const settle: (() => void)[] = []
+      store.subscribe(({ updates }) => {
+        sizes.push(updates.length)
+        return updates.length === 0 ? undefined : new Promise(resolve => settle.push(resolve))
+      })
+      t.ok(store.isHeard())
+      store.apply([at('first', '1')])
+      t.notOk(store.isHeard(), 'it is at work')
+      const items = Array.from({ length: 1000 }, (_, n) => item(`n${n}`, String(n + 10)))
+      const pause = async () => {
+        settle.shift()?.()
+        await new Promise(resolve => setImmediate(resolve))
+        t.notOk(store.isHeard())
+      }
+      const list = { kind: widgetKind, version: '5000', items: [...items, item('first', '1')] }
+      await store.replaceInSlices([list], pause)
+      t.strictSame(sizes, [0, 1, 1000])
+      t.notOk(store.isHeard())
+      settle.shift()?.()
+      await new Promise(resolve => setImmediate(resolve))
+      t.ok(store.isHeard())
+      t.end()
+    },
+  )
 
   t.test('a listener that calls the store sees the consequence next, and so do the others, in order', t => {
     const store = createStore({ freeze: true })

@@ -68,8 +68,11 @@ class ListedCluster implements Cluster {
   }
 
   complete(): boolean {
-    this.#isComplete ||= this.waitingFor().length === 0
-    return this.#isComplete
+    if (this.#isComplete) return true
+    const isComplete = this.waitingFor().length === 0
+    // What is referenced is known when whoever derives it has heard of all that was listed.
+    this.#isComplete = isComplete && this.#store.isHeard()
+    return isComplete
   }
 
   waitingFor(): readonly string[] {

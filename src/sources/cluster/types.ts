@@ -28,7 +28,11 @@ export interface ClusterOptions {
 
 /** The state of a cluster, taken into a store by full lists and hints. It holds no watch. */
 export interface Cluster {
-  /** True once every kind has been listed (or found absent) and every wanted object read (or found missing). Never falls. */
+  /**
+   * True once every kind has been listed (or found absent) and every wanted object read (or found missing). It falls
+   * while what was listed first is still being heard by the store's listeners, for from it follows what is wanted; after
+   * that never.
+   */
   complete(): boolean
   /** What `complete` waits for, a sentence each. */
   waitingFor(): readonly string[]
