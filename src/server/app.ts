@@ -1,3 +1,4 @@
+import type { ServerOptions as HttpOptions } from 'node:http'
 import type { Server as HttpsServer } from 'node:https'
 import { fastify } from 'fastify'
 import type {
@@ -26,6 +27,7 @@ import { measure } from './instruments.js'
 import { createLimiter } from './limits.js'
 import type { Limits } from './limits.js'
 import { operationsHandlers } from './operations.js'
+import { HttpProblem } from './problem.js'
 import { answerProblems, answerWireFailure, sendProblem } from './problems.js'
 import { queryHandlers } from './queries.js'
 import { documentOf, isServed, readSpecification } from './specification.js'
@@ -101,6 +103,8 @@ export async function createServer(context: PartContext, options: ServerOptions 
     specification: documentOf(specification, operations),
     operationResolver: resolver(handlers, specification.operations, operations),
   })
+  // Node would answer an expectation that it does not know itself; RFC 9110 §10.1.1 lets one ignore it.
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   await app.ready()
   return {
     listen: address => listen(app, address, options),
@@ -142,13 +146,25 @@ function createApp(
     frameworkErrors: (error, request, reply) => sendProblem(log, error, request, reply),
     clientErrorHandler: answerWireFailure,
   } satisfies FastifyServerOptions
-  return certificates ? secureApp(settings, certificates) : fastify(settings)
+  const wire = {
+    // Node would refuse in its own words.
+    requireHostHeader: false,
+    // Where these are longer than the time for the whole request, Node takes the one for the other.
+    headersTimeout: timeoutMs,
+    requestTimeout: timeoutMs,
+    connectionsCheckingInterval: Math.min(timeoutMs, 5_000),
+  }
+  return certificates ? secureApp(settings, wire, certificates) : fastify({ ...settings, http: wire })
 }
 
 /** Callers without a certificate, or with a bad one, get in: whether that is enough is for authenticators to say. */
-function secureApp(settings: FastifyServerOptions, certificates: Certificates): FastifyInstance {
+function secureApp(
+  settings: FastifyServerOptions,
+  wire: HttpOptions,
+  certificates: Certificates,
+): FastifyInstance {
   const requests = { requestCert: certificates.current.ca !== undefined, rejectUnauthorized: false }
-  const https = { ...certificates.current, ...requests, minVersion: 'TLSv1.2' as const }
+  const https = { ...wire, ...certificates.current, ...requests, minVersion: 'TLSv1.2' as const }
   const app = fastify({ ...settings, https } as unknown as FastifyHttpsOptions<HttpsServer>)
   // Connections keep what they began with.
   certificates.subscribe(material => app.server.setSecureContext({ ...material, minVersion: 'TLSv1.2' }))
@@ -176,9 +192,10 @@ function resolver(handlers: Handlers, all: readonly Operation[], served: Readonl
 }
 
 function protectAnswers(app: FastifyInstance): void {
-  app.addHook('onRequest', (_request, reply, done) => {
+  app.addHook('onRequest', (request, reply, done) => {
     void reply.header('x-content-type-options', 'nosniff').header('cache-control', 'no-store')
-    done()
+    const lacksHost = request.headers.host === undefined && request.raw.httpVersion === '1.1'
+    done(lacksHost ? new HttpProblem('invalid-request', 'send the header Host') : undefined)
   })
 }
 

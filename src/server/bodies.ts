@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { operationOf } from './authorise.js'
+import { isTooDeep, maxLevels } from './nesting.js'
 import { HttpProblem } from './problem.js'
 import type { Operation } from './specification.js'
 
@@ -9,11 +10,15 @@ import type { Operation } from './specification.js'
  */
 export function readBodies(app: FastifyInstance, operations: ReadonlyMap<string, Operation>): void {
   const json = app.getDefaultJsonParser('error', 'error')
-  app.removeContentTypeParser('text/plain')
+  const shallow: typeof json = (request, text, done) => {
+    if (isTooDeep(text)) throw tooDeep()
+    void json(request, text, done)
+  }
+  app.removeAllContentTypeParsers()
   app.addContentTypeParser(
-    ['application/cloudevents+json', 'application/cloudevents-batch+json'],
+    ['application/json', 'application/cloudevents+json', 'application/cloudevents-batch+json'],
     { parseAs: 'string' },
-    json,
+    shallow,
   )
   app.addContentTypeParser('application/x-ndjson', { parseAs: 'string' }, (_request, text, done) => {
     done(null, jsonLines(text as string))
@@ -52,9 +57,14 @@ function whyNotRead(request: FastifyRequest, operation: Operation): HttpProblem 
   })
 }
 
+function tooDeep(): HttpProblem {
+  return new HttpProblem('invalid-body', `the body is nested deeper than ${maxLevels} levels`)
+}
+
 function jsonLines(text: string): unknown[] {
   return text.split('\n').flatMap((line, index) => {
     if (line.trim() === '') return []
+    if (isTooDeep(line)) throw tooDeep()
     try {
       return [JSON.parse(line) as unknown]
     } catch (cause) {
