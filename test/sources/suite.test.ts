@@ -3,9 +3,14 @@ import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import type { Test } from 'tap'
-import { createReceiver, reconcile, watchDirectory } from '../../src/sources/index.js'
+import { createMetrics, locatorOf, manualClock } from '../../src/core/index.js'
+import type { KubeObject, Locator } from '../../src/core/index.js'
+import { connect } from '../../src/kube/index.js'
+import { createCluster, createReceiver, reconcile, watchDirectory } from '../../src/sources/index.js'
+import type { Wanted } from '../../src/sources/index.js'
 import { createStore } from '../../src/store/index.js'
 import type { Snapshot, Store } from '../../src/store/index.js'
+import { ApiServer } from '../support/api-server.js'
 import { aFolder } from './manifests.js'
 
 type Manifest = Readonly<Record<string, unknown>> & {
@@ -92,6 +97,67 @@ const sources: Readonly<Record<string, MakeSource>> = {
       },
     })
   },
+  'the lists of a cluster': async (t, store) => {
+    const { write, cluster } = await aCluster(t, store)
+    return {
+      async show(objects) {
+        write(objects)
+        await cluster.reconcile()
+      },
+    }
+  },
+  'a cluster, read back': async (t, store) => {
+    const { write, cluster, api, clock, metrics } = await aCluster(t, store)
+    await new Promise<unknown>(resolve => cluster.subscribe(resolve))
+    let hints = 0
+    return {
+      async show(objects) {
+        const keys = write(objects)
+        const { version } = api.history
+        for (const key of keys) cluster.hint({ kind: key.slice(0, key.indexOf(':')), key, version })
+        hints += keys.length
+        clock.advance(0)
+        const isDone = async () => (await metrics.text()).includes(`{result="found"} ${hints}\n`)
+        while (keys.length > 0 && !(await isDone())) await new Promise(resolve => setImmediate(resolve))
+      },
+    }
+  },
+}
+
+const everything: Wanted = {
+  has: () => true,
+  keys: () => ['secret:shop/tls'],
+  subscribe: () => () => undefined,
+}
+
+async function aCluster(t: Test, store: Store) {
+  const api = await ApiServer.start()
+  const client = await connect({ environment: {}, kubeconfig: api.kubeconfig })
+  const [clock, metrics] = [manualClock(), createMetrics()]
+  const options = { client, store, kinds, wanted: everything, periodMs: 1e9, clock, metrics }
+  const cluster = createCluster(options)
+  t.teardown(async () => {
+    cluster.close()
+    client.close()
+    await api.close()
+  })
+  /** Returns the keys of what it has written or removed. */
+  const write = (objects: readonly Manifest[]): readonly Locator[] => {
+    const [all, before] = [inNamespaces(objects), kinds.flatMap(kind => api.objects(kind))]
+    const gone = before.map(locatorOf).filter(key => !all.some(object => locatorOf(object) === key))
+    for (const key of gone) api.remove(key)
+    for (const object of all) api.put(object)
+    return [...gone, ...all.map(locatorOf)]
+  }
+  return { api, cluster, clock, metrics, write }
+}
+
+/** As an API server has them: each object of a namespaced kind is in one. */
+function inNamespaces(objects: readonly Manifest[]): readonly KubeObject[] {
+  return objects.map(({ metadata, ...object }) => ({
+    ...object,
+    metadata: object.kind === 'Namespace' ? metadata : { namespace: 'default', ...metadata },
+  })) as unknown as readonly KubeObject[]
 }
 
 const sameName = (a: Manifest) => (b: Manifest) => a.kind === b.kind && a.metadata.name === b.metadata.name
@@ -132,12 +198,13 @@ const invalid: Manifest = {
   spec: { ports: 'many' },
 }
 
-/** All objects, whatever version they came with. */
+/** All objects, but for what an API server adds to them. */
 const contents = (snapshot: Snapshot) =>
   snapshot
     .kinds()
     .flatMap(kind => snapshot.list(kind))
-    .map(object => ({ ...object, metadata: { ...object.metadata, resourceVersion: undefined } }))
+    .map(object => ({ ...object, metadata: { ...object.metadata, ...added } }))
+const added = { resourceVersion: '', uid: '', creationTimestamp: '', generation: 0 }
 
 const stories: Readonly<Record<string, readonly (readonly Manifest[])[]>> = {
   'objects that come': [first],
