@@ -323,6 +323,7 @@ t.test('a part of the API', t => {
     t.match(refused.json<{ detail: string }>().detail, /role of this process is webhook/)
     t.equal((await server.inject(watch({}))).statusCode, 202)
   })
+  t.end()
 })
 
 t.test('too many requests', t => {
@@ -373,6 +374,7 @@ t.test('too many requests', t => {
     clock.advance(10)
     t.equal((await health()).statusCode, 200)
   })
+  t.end()
 })
 
 t.test('an admission review', t => {
@@ -426,4 +428,5 @@ t.test('an admission review', t => {
       t.match((await answer).json(), { type: 'urn:gatewright:problem:timeout' })
     }
   })
+  t.end()
 })
