@@ -1,7 +1,8 @@
 // Compiles src into dist, beside which the data files that the code reads are copied.
-import { chmod, cp, mkdir, readdir, rm } from 'node:fs/promises'
+import { chmod, cp, mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { parse } from 'yaml'
 import { bin, main, root, run, step } from './steps.mjs'
 
 const isData = name => name.endsWith('.binpb') || name.endsWith('.gen.json')
@@ -14,6 +15,8 @@ export async function build() {
     await mkdir(dirname(join(to, name)), { recursive: true })
     await cp(join(from, name), join(to, name))
   }
+  const specification = parse(await readFile(join(root, 'openapi.yaml'), 'utf8'))
+  await writeFile(join(to, 'server/openapi.json'), JSON.stringify(specification))
   await chmod(join(to, 'cli/main.js'), 0o755)
 }
 

@@ -7,9 +7,7 @@ import type {
   FastifyServerOptions,
   InjectOptions,
   LightMyRequestResponse,
-  RouteOptions,
 } from 'fastify'
-import { fastifyOpenapiGlue } from 'fastify-openapi-glue'
 import { Fault, systemClock } from '../core/index.js'
 import type { Clock } from '../core/index.js'
 import { addressText, boundAt, isLoopback, listenFault, parseAddress } from './address.js'
@@ -22,7 +20,6 @@ import { openCertificates } from './certificates.js'
 import type { Certificates, TlsFiles } from './certificates.js'
 import { createConditional } from './conditional.js'
 import type { OperationsContext, QueryContext, WebhookContext } from './context.js'
-import type { Handlers } from './handler.js'
 import { measure } from './instruments.js'
 import { createLimiter } from './limits.js'
 import type { Limits } from './limits.js'
@@ -30,8 +27,9 @@ import { operationsHandlers } from './operations.js'
 import { HttpProblem } from './problem.js'
 import { answerProblems, answerWireFailure, sendProblem } from './problems.js'
 import { queryHandlers } from './queries.js'
-import { documentOf, isServed, readSpecification } from './specification.js'
-import type { Operation, Part, Specification } from './specification.js'
+import { routesOf } from './routes.js'
+import { isServed, readSpecification } from './specification.js'
+import type { Part, Specification } from './specification.js'
 import { validate } from './validation.js'
 import { webhookHandlers } from './webhooks.js'
 
@@ -99,10 +97,7 @@ export async function createServer(context: PartContext, options: ServerOptions 
     ...(hasWebhooks(context) && webhookHandlers(context, backlog, clock)),
     ...operationsHandlers(context, specification),
   }
-  await app.register(fastifyOpenapiGlue, {
-    specification: documentOf(specification, operations),
-    operationResolver: resolver(handlers, specification.operations, operations),
-  })
+  for (const route of routesOf(specification, operations, handlers)) app.route(route)
   // Node would answer an expectation that it does not know itself; RFC 9110 §10.1.1 lets one ignore it.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   await app.ready()
@@ -174,21 +169,6 @@ function secureApp(
 function requestNumbers(): () => string {
   let count = 0
   return () => `request-${++count}`
-}
-
-/** No served operation without a handler and no handler without an operation: a mistake of ours, so it throws. */
-function resolver(handlers: Handlers, all: readonly Operation[], served: ReadonlyMap<string, Operation>) {
-  const operations = new Map(all.map(operation => [operation.id, operation]))
-  const idle = Object.keys(handlers).filter(id => !operations.has(id))
-  const unserved = [...served.keys()].filter(id => !(id in handlers))
-  if (idle.length + unserved.length > 0)
-    throw new Error(`openapi.yaml and the handlers differ: ${[...idle, ...unserved].join(', ')}`)
-  return (id: string) =>
-    ({
-      handler: handlers[id],
-      bodyLimit: operations.get(id)?.bodyLimit,
-      config: { operation: id },
-    }) as unknown as RouteOptions
 }
 
 function protectAnswers(app: FastifyInstance): void {

@@ -12,7 +12,7 @@ export function operationsHandlers(context: OperationsContext, specification: Sp
       const text = await context.metrics.text()
       return reply.type(context.metrics.contentType).send(text)
     },
-    getOpenapi: async (_request, reply) => reply.type('application/yaml').send(specification.text),
+    getOpenapi: async (_request, reply) => reply.type('application/yaml').send(specification.text()),
   }
 }
 
