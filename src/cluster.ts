@@ -2,7 +2,7 @@ import type { ClusterAccess } from './cli/index.js'
 import type { Closing } from './closing.js'
 import type { Clock, KindId, KubeObject, Locator, Log, Metrics } from './core/index.js'
 import { parseLocator } from './core/index.js'
-import { connect, type KubeClient } from './kube/index.js'
+import { connect, connectLater, type ConnectOptions, type KubeClient } from './kube/index.js'
 import { createCluster, createForwarder, type Cluster, type Hint, type Wanted } from './sources/index.js'
 import type { Store } from './store/index.js'
 
@@ -10,6 +10,8 @@ export interface ClusterParts {
   readonly access: ClusterAccess
   readonly kinds: readonly KindId[]
   readonly wanted: Wanted
+  /** ms until the API server is asked for the first time; default: at once. */
+  readonly firstMs?: number
   readonly store: Store
   readonly clock: Clock
   readonly log: Log
@@ -28,15 +30,16 @@ export interface OpenCluster {
 
 /** Connects to the API server of `access` and follows it. Throws NO_CLUSTER where none is configured. */
 export async function openCluster(parts: ClusterParts, closing: Closing): Promise<OpenCluster> {
-  const { access, kinds, wanted, store, ...shell } = parts
+  const { access, kinds, wanted, store, firstMs = 0, ...shell } = parts
   const { kubeconfig, context, periodMs, peers, peerCredentials: credentials } = access
-  const client = await connect({
+  const options: ConnectOptions = {
     ...shell,
     ...(kubeconfig !== undefined && { kubeconfig }),
     ...(context !== undefined && { context }),
-  })
+  }
+  const client = firstMs === 0 ? await connect(options) : connectLater(options)
   closing.add(() => client.close())
-  const cluster = createCluster({ client, store, kinds, wanted, periodMs, ...shell })
+  const cluster = createCluster({ client, store, kinds, wanted, periodMs, firstMs, ...shell })
   closing.add(() => cluster.close())
   const forwarder = createForwarder({ peers, credentials, ...shell })
   closing.add(() => forwarder.close())

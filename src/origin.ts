@@ -30,6 +30,8 @@ export interface Origin {
 export interface OriginParts {
   readonly from: Folder | ClusterAccess
   readonly wanted: Wanted
+  /** ms until a cluster is asked for the first time; default: at once. */
+  readonly firstMs?: number
   readonly store: Store
   readonly clock: Clock
   readonly log: Log
@@ -38,7 +40,7 @@ export interface OriginParts {
 
 /** Begins to take objects in. `opened` is absent where there is no cluster. Throws NO_CLUSTER. */
 export async function openOrigin(
-  { from, wanted, ...shell }: OriginParts,
+  { from, wanted, firstMs = 0, ...shell }: OriginParts,
   closing: Closing,
 ): Promise<{ readonly origin: Origin; readonly opened: OpenCluster | undefined }> {
   if ('directory' in from) {
@@ -47,7 +49,7 @@ export async function openOrigin(
     return { origin: folderOrigin(directory, from.allowPartial), opened: undefined }
   }
   const served = kinds.filter(kind => kind.served).map(({ id }) => id)
-  const opened = await openCluster({ ...shell, access: from, kinds: served, wanted }, closing)
+  const opened = await openCluster({ ...shell, access: from, kinds: served, wanted, firstMs }, closing)
   return { origin: clusterOrigin(opened.cluster), opened }
 }
 

@@ -8,6 +8,9 @@ import { createStore } from './store/index.js'
 import { version } from './version.js'
 import { nothingWanted } from './wanted.js'
 
+/** What waits for a webhook that was just woken is answered before anything else is done. */
+const firstMs = 500
+
 /**
  * The sentence of the webhook side: objects are reviewed beside a store of the cluster's, and the replicas that serve are
  * told of what was admitted. Nothing is derived, and there are no proxies.
@@ -17,7 +20,7 @@ export function start(options: WebhookOptions): Promise<Served> {
     const { log, from } = options
     const metrics = createMetrics({ processMetrics: true })
     const store = createStore()
-    const shell = { store, clock: systemClock, log, metrics, wanted: nothingWanted }
+    const shell = { store, clock: systemClock, log, metrics, wanted: nothingWanted, firstMs }
     const { origin, opened } = await openOrigin({ ...shell, from }, closing)
     const intake = takeIn({ ...shell, origin, opened }, closing)
     const reconcile = () => origin.reconcile()

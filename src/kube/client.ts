@@ -30,14 +30,19 @@ const podToken = '/var/run/secrets/kubernetes.io/serviceaccount/token'
  * call. Throws NO_CLUSTER where no kubeconfig can be read and this is no pod.
  */
 export async function connect(options: ConnectOptions = {}): Promise<KubeClient> {
-  const { environment = process.env, clock = systemClock, metrics } = options
-  const inCluster = options.kubeconfig === undefined && environment['KUBERNETES_SERVICE_HOST'] !== undefined
+  const { clock = systemClock, metrics } = options
+  const inCluster = isInCluster(options)
   const config = await loadConfig(options, inCluster)
   const { server, proxyUrl } = config.getCurrentCluster() ?? {}
   const named = `the context ${config.getCurrentContext()}`
   if (server === undefined || !URL.canParse(server)) throw new Fault('NO_CLUSTER', `${named} names no server`)
   if (proxyUrl) throw new Fault('NO_CLUSTER', `${named} goes through a proxy-url, which is not supported`)
   return new Client(new Connection(config, new URL(server)), inCluster, clock, instrumentsOf(metrics))
+}
+
+/** Whether a pod's own identity would be used. */
+export function isInCluster({ kubeconfig, environment = process.env }: ConnectOptions): boolean {
+  return kubeconfig === undefined && environment['KUBERNETES_SERVICE_HOST'] !== undefined
 }
 
 async function loadConfig(options: ConnectOptions, inCluster: boolean): Promise<KubeConfig> {

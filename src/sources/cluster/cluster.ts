@@ -64,7 +64,9 @@ class ListedCluster implements Cluster {
       read: key => this.#readInto(key),
       onFlood: kind => this.#floods.begin(kind),
     })
-    this.#begin()
+    const { firstMs = 0 } = options
+    if (firstMs === 0) this.#begin()
+    else this.#cancelPeriod = clock.after(firstMs, () => this.#begin())
   }
 
   complete(): boolean {

@@ -21,6 +21,8 @@ export interface ClusterOptions {
   readonly wanted: Wanted
   /** ms between full lists, ± 10 %. */
   readonly periodMs: number
+  /** ms until the first. Default 0. */
+  readonly firstMs?: number
   readonly clock?: Clock
   readonly log?: Log
   readonly metrics?: Metrics
