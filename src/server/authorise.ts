@@ -79,7 +79,8 @@ function callOf(request: FastifyRequest, operation?: Operation, body?: Uint8Arra
   return {
     // Not as it was asked for: /v1/%73tatus is routed as /v1/status.
     path: operation?.path ?? url.split('?', 1)[0] ?? '',
-    verb: method.toLowerCase(),
+    // RBAC has no verb for HEAD: whoever may get may ask for the head.
+    verb: method === 'HEAD' ? 'get' : method.toLowerCase(),
     headers,
     ...(token !== undefined && { token }),
     ...(certificate && { certificate }),

@@ -9,7 +9,6 @@ import { groups, kinds } from '../../src/kinds/index.js'
 import { asList, asMetadata, route, statusBody, type Target } from './api-server-wire.js'
 import { History, type Change } from './api-server-history.js'
 
-export type { Moment } from './api-server-history.js'
 export type Failure = number | 'hang' | 'reset'
 
 /** A request as it came. */
