@@ -227,7 +227,7 @@ t.test('everything is listed', async t => {
       list: () => Promise.resolve({ items, version: '20000' }),
     } as unknown as KubeClient
     const store = createStore()
-    let isOver = false
+    let isOver = false as boolean
     const turns: number[] = []
     const cluster = createCluster({
       client,
