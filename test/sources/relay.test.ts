@@ -5,6 +5,8 @@ import type { Clock, KindId, KubeObject, Log, Metrics } from '../../src/core/ind
 import { ids } from '../../src/kinds/index.js'
 import { connect, type KubeClient } from '../../src/kube/index.js'
 import { startRelay, type Relay, type RelayOptions } from '../../src/sources/index.js'
+import { hintMessage, syncOf } from '../../src/sources/relay/messages.js'
+import { Waiting } from '../../src/sources/relay/waiting.js'
 import { ApiServer } from '../support/api-server.js'
 import { Replica, type Trouble } from '../support/replica.js'
 
@@ -478,6 +480,51 @@ t.test('each address of a host is a receiver; one that comes later is sent every
   )
   cluster.api.put(service('d'))
   await cluster.untilEqual([second])
+})
+
+t.test('what waits for a receiver', async t => {
+  const kind = ids.Service
+  const of = (name: string, version = '1') => hintMessage({ kind, key: `service:shop/${name}`, version })
+  const texts = (waiting: Waiting) => waiting.take().map(({ text }) => text)
+
+  t.test('is the newest of each object, in the place of the oldest', t => {
+    const waiting = new Waiting()
+    for (const message of [of('a'), of('b'), of('a', '2')]) waiting.put(message)
+    t.equal(waiting.bytes, of('a').bytes + of('b').bytes)
+    t.strictSame(texts(waiting), [of('a', '2').text, of('b').text])
+    t.equal(waiting.bytes, 0)
+    t.end()
+  })
+
+  await t.test('gives way to a SYNC where it is older than the list, and else follows it', async t => {
+    const waiting = new Waiting()
+    const other = hintMessage({ kind: ids.Secret })
+    waiting.put(of('old'))
+    waiting.put(of('twice'))
+    waiting.put(other)
+    const mark = waiting.mark()
+    waiting.put(of('new'))
+    waiting.put(of('twice', '2'))
+    const parts = await syncOf(kind, { items: [], version: '5' })
+    waiting.putSync(kind, parts, mark)
+    const [sync] = parts
+    t.strictSame(texts(waiting), [other.text, sync?.text, of('twice', '2').text, of('new').text])
+    t.match(JSON.parse(sync?.text ?? ''), {
+      type: 'SYNC',
+      scope: { kind },
+      version: '5',
+      part: 1,
+      of: 1,
+      items: [],
+    })
+  })
+
+  t.test('goes a thousand at a time', t => {
+    const waiting = new Waiting()
+    for (let at = 0; at < 1001; at++) waiting.put(of(`n${at}`))
+    t.strictSame([waiting.take().length, waiting.take().length, waiting.take().length], [1000, 1, 0])
+    t.end()
+  })
 })
 
 const step = fc.oneof(
