@@ -15,10 +15,15 @@ export interface TestBackend {
 export interface BackendOptions {
   /** Milliseconds before an answer. */
   readonly delay?: number
+  /** Default 127.0.0.1. */
+  readonly host?: string
 }
 
 /** Answers `name`, and as headers what it saw: `x-saw-path`, `x-saw-host`, `x-saw-headers` (JSON). */
-export async function startBackend(name: string, { delay = 0 }: BackendOptions = {}): Promise<TestBackend> {
+export async function startBackend(
+  name: string,
+  { delay = 0, host }: BackendOptions = {},
+): Promise<TestBackend> {
   let answered = 0
   const server = createServer((request, response) => {
     const answer = () => {
@@ -33,7 +38,7 @@ export async function startBackend(name: string, { delay = 0 }: BackendOptions =
   })
   server.keepAliveTimeout = 0
   const close = closer(server)
-  return { name, port: await bind(server), answered: () => answered, close }
+  return { name, port: await bind(server, host), answered: () => answered, close }
 }
 
 /** A WebSocket server that sends back what it is sent. */
@@ -91,8 +96,8 @@ export async function startGrpcEcho(): Promise<{ port: number; close(): Promise<
   }
 }
 
-async function bind(server: Server): Promise<number> {
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+async function bind(server: Server, host = '127.0.0.1'): Promise<number> {
+  await new Promise<void>(resolve => server.listen(0, host, resolve))
   return (server.address() as AddressInfo).port
 }
 

@@ -23,7 +23,10 @@ const commonName = oid('550403')
 const subjectAltName = oid('551d11')
 
 /** Valid from 2020 to 2099 for these DNS names. */
-export function selfSigned(...names: readonly string[]): KeyPair {
+export const selfSigned = (...names: readonly string[]): KeyPair => signedUntil(2099, ...names)
+
+/** Valid from 2020 to the beginning of that year. */
+export function signedUntil(year: number, ...names: readonly string[]): KeyPair {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const subject = sequence(der(0x31, sequence(commonName, der(0x0c, Buffer.from(names[0] ?? 'test')))))
   const altNames = sequence(...names.map(name => der(0x82, Buffer.from(name))))
@@ -33,7 +36,7 @@ export function selfSigned(...names: readonly string[]): KeyPair {
     der(0x02, serial),
     ecdsaWithSha256,
     subject,
-    sequence(time(2020), time(2099)),
+    sequence(time(2020), time(year)),
     subject,
     publicKey.export({ type: 'spki', format: 'der' }),
     der(0xa3, sequence(sequence(subjectAltName, der(0x04, altNames)))),

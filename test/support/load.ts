@@ -3,6 +3,8 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 
 /** One kind of request of a load, with what may answer it. */
 export interface Shot {
+  /** Default 127.0.0.1. */
+  readonly address?: string
   readonly port: number
   readonly host: string
   readonly path: string
@@ -85,11 +87,14 @@ export interface Answer {
 
 /** One request through a Gateway on loopback. */
 export function send(
-  shot: Pick<Shot, 'port' | 'host' | 'path' | 'tls'> & { method?: string; headers?: Record<string, string> },
+  shot: Pick<Shot, 'address' | 'port' | 'host' | 'path' | 'tls'> & {
+    method?: string
+    headers?: Record<string, string>
+  },
   agent?: HttpAgent | HttpsAgent,
 ): Promise<Answer> {
   const options: RequestOptions & { servername?: string; rejectUnauthorized?: boolean } = {
-    host: '127.0.0.1',
+    host: shot.address ?? '127.0.0.1',
     port: shot.port,
     path: shot.path,
     method: shot.method ?? 'GET',
