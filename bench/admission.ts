@@ -147,13 +147,19 @@ async function addressOf(child: ChildProcessByStdio<null, Readable, null>): Prom
   })
   const [address] = (await Promise.race([once(child.stdout, 'data'), ended])) as [Buffer]
   ended.catch(() => undefined)
-  return address.toString().trim()
+  return (
+    address
+      .toString()
+      .replace(/^HTTP +/, '')
+      .split('\n', 1)[0] ?? ''
+  )
 }
 
-/** ms from starting a process to its first answer about a route. */
+/** ms from starting the webhook side to its first answer about a route; its API server is away. */
 async function coldStart(body: string): Promise<number> {
   const start = performance.now()
-  const child = spawn(process.execPath, [here('admission/cold.mjs')], {
+  const command = [here('../dist/cli/main.js'), 'serve', '--role', 'webhook', '--log-level', 'silent']
+  const child = spawn(process.execPath, [...command, '--http', '127.0.0.1:0', '--kubeconfig', '/dev/null'], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   try {

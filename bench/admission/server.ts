@@ -1,7 +1,7 @@
 /** The real server over a store of routes, in a process of its own; every ten milliseconds one of them changes. */
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { createMetrics, silentLog } from '../../src/core/index.js'
-import { createServer, type ServerContext } from '../../src/server/index.js'
+import { createServer } from '../../src/server/index.js'
 import { createAdmission } from '../../src/sources/index.js'
 import { createStore } from '../../src/store/index.js'
 import { crowded, route, upserts, world } from '../world.js'
@@ -23,12 +23,17 @@ const changeEvery = 10
 const store = createStore()
 const admission = createAdmission({ store })
 store.apply(upserts(world(n, crowded)))
-const context = {
-  log: silentLog,
-  metrics: createMetrics(),
-  admit: async request => (await admission.decide(request)).verdict,
-} as Partial<ServerContext> as ServerContext
-const server = await createServer(context)
+const nobody = () => Promise.reject(new Error('nobody asks for it here'))
+const server = await createServer(
+  {
+    ...{ version: '0', log: silentLog, metrics: createMetrics(), receive: nobody, reconcile: nobody },
+    readiness: () => ({ ready: true, reasons: [] }),
+    settled: () => Promise.resolve(),
+    revision: () => store.snapshot().revision,
+    admit: async (request, { timeoutMs }) => (await admission.decide(request, timeoutMs)).verdict,
+  },
+  { part: { tags: ['webhooks'], why: 'only admission is measured' } },
+)
 const address = await server.listen('127.0.0.1:0')
 
 let turn = 0

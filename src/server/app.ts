@@ -97,7 +97,8 @@ export async function createServer(context: PartContext, options: ServerOptions 
     ...(hasWebhooks(context) && webhookHandlers(context, backlog, clock)),
     ...operationsHandlers(context, specification),
   }
-  for (const route of routesOf(specification, operations, handlers)) app.route(route)
+  for (const route of routesOf(specification, operations, handlers, options.timeoutMs ?? 30_000))
+    app.route(route)
   // Node would answer an expectation that it does not know itself; RFC 9110 §10.1.1 lets one ignore it.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   await app.ready()
@@ -135,7 +136,6 @@ function createApp(
   const settings = {
     bodyLimit: Math.max(...operations.map(({ bodyLimit }) => bodyLimit)),
     requestTimeout: timeoutMs,
-    handlerTimeout: timeoutMs,
     return503OnClosing: false,
     genReqId: requestNumbers(),
     frameworkErrors: (error, request, reply) => sendProblem(log, error, request, reply),

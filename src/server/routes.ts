@@ -5,11 +5,14 @@ import type { Operation, OperationObject, Parameter, Specification } from './spe
 /**
  * The routes of the operations, with validation and serialisation as openapi.yaml states them. Throws where an operation
  * has no handler or a handler no operation: a mistake of ours.
+ *
+ * @param timeoutMs - for an answer; reviews have a time of their own, and the framework's costs them a tenth of theirs
  */
 export function routesOf(
   specification: Specification,
   served: ReadonlyMap<string, Operation>,
   handlers: Handlers,
+  timeoutMs: number,
 ): readonly RouteOptions[] {
   const known = new Set(specification.operations.map(({ id }) => id))
   const idle = Object.keys(handlers).filter(id => !known.has(id))
@@ -20,7 +23,8 @@ export function routesOf(
   return [...served.values()].map(operation => {
     const { id, method, path, bodyLimit } = operation
     const schema = schemaOf(resolved(operation.definition) as OperationObject)
-    const route = { method, url: path, schema, bodyLimit, config: { operation: id }, handler: handlers[id] }
+    const limits = { bodyLimit, ...(id !== 'reviewAdmission' && { handlerTimeout: timeoutMs }) }
+    const route = { method, url: path, schema, ...limits, config: { operation: id }, handler: handlers[id] }
     return route as unknown as RouteOptions
   })
 }
