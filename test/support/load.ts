@@ -122,7 +122,7 @@ export function send(
 /** Asks again every 10 ms until the answer is as wanted; throws with the last one after `withinMs`. */
 export async function eventually<T>(
   ask: () => Promise<T> | T,
-  wanted: (answer: T) => boolean,
+  wanted: (answer: T) => boolean | Promise<boolean>,
   withinMs = 15_000,
 ): Promise<T> {
   const end = Date.now() + withinMs
@@ -130,7 +130,7 @@ export async function eventually<T>(
   for (;;) {
     try {
       const answer = await ask()
-      if (wanted(answer)) return answer
+      if (await wanted(answer)) return answer
       last = answer
     } catch (error) {
       last = error

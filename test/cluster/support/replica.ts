@@ -125,10 +125,15 @@ export class Replica {
       .sort()
   }
 
-  /** The sum of a metric over all its labels. */
-  async metric(name: string): Promise<number> {
+  /** How often it was asked for a review. */
+  reviews(): Promise<number> {
+    return this.metric('gatewright_http_request_duration_seconds_count', 'operation="reviewAdmission"')
+  }
+
+  /** The sum of a metric over all its labels, or those with this one. */
+  async metric(name: string, label = ''): Promise<number> {
     const lines = (await read(this.addresses.ops, '/metrics')).split('\n')
-    const values = lines.filter(line => line.startsWith(name) && !line.startsWith('#'))
+    const values = lines.filter(line => line.startsWith(name) && line.includes(label))
     return values.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0)
   }
 }

@@ -29,11 +29,11 @@ export interface Stage {
   /** A name in the stage's namespace. */
   readonly named: (name: string) => Named
   /** A real server that answers its name, on an address that Envoys reach. */
-  backend(name: string): Promise<TestBackend>
+  readonly backend: (name: string) => Promise<TestBackend>
   /** The objects of a Service whose requests these backends answer; they are on one port each. */
-  service(name: string, backend: TestBackend): readonly object[]
+  readonly service: (name: string, backend: TestBackend) => readonly object[]
   /** Has everything listed again by every replica: what only a relay or a period would tell of. */
-  relist(): Promise<unknown>
+  readonly relist: () => Promise<unknown>
   close(): Promise<void>
 }
 
