@@ -1,14 +1,28 @@
 /** Gatewright on a real API server, as it is installed: what kubectl applies is what Envoys do. */
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import type { Test } from 'tap'
+import { selfSigned, signedUntil, type KeyPair } from '../support/certificates.js'
 import { eventually } from '../support/load.js'
-import { call } from './support/replica.js'
+import { call, type Replica } from './support/replica.js'
 import { denied, startDenier } from './support/denier.js'
+import { serverName, type Installation } from './support/installation.js'
 import { apply, remove, succeed, tokenOf, tryApply, whyNoBed } from './support/kubectl.js'
-import { aGateway, aRoute } from './support/objects.js'
-import { answers, answersNot, setStage, tell, type Stage } from './support/stage.js'
+import { aGateway, aRoute, aTlsSecret } from './support/objects.js'
+import {
+  answers,
+  answersNot,
+  ask,
+  edgePort,
+  setStage,
+  shows,
+  showsAt,
+  tell,
+  type Stage,
+} from './support/stage.js'
 
 const skip = whyNoBed()
 const namespace = `stories-${randomUUID().slice(0, 8)}`
@@ -17,7 +31,7 @@ const namespace = `stories-${randomUUID().slice(0, 8)}`
 const readBackMs = 3000
 
 /** The last numbers of addresses that stories take. */
-const [denierAt] = [21] as const
+const [denierAt, relayAt, blackHoleAt] = [21, 22, 23] as const
 
 const edge = { gateway: 'edge', service: 'steady' }
 
@@ -31,6 +45,13 @@ void t.test('stories of a cluster', { skip, timeout: 600_000 }, async t => {
   await story('what the webhook admits is answered by the proxies of every replica', admitted)
   await story('what another webhook denies, and a dry run, leave no trace', deniedElsewhere)
   await story('kubectl tells what is wrong, and what is odd', told)
+  await story(
+    'with a relay endpoints and certificates follow, and Secrets that nobody names stay out',
+    relayed,
+  )
+  await story('a replica and the relay are killed, and catch up', killed)
+  await story('a webhook whose certificate expired is done without, until it has another', expired)
+  await story('a webhook that never answers is waited for as long as it may take', blackHoled)
   await story('only who may call is answered', called)
 })
 
@@ -69,7 +90,7 @@ async function deniedElsewhere(t: Test, { installation, replicas, webhook, named
   await soon(
     t,
     'what is there',
-    replicas.map(each => answers(each, 8080, 'there.test', 'steady')),
+    replicas.map(each => answers(each, edgePort, 'there.test', 'steady')),
   )
   const held = () =>
     Promise.all(replicas.map(async each => [await each.objects(namespace), await each.xds()]))
@@ -134,6 +155,166 @@ async function loosen(t: Test) {
   const schema = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true }
   const patch = [{ op: 'replace', path: '/spec/versions/0/schema/openAPIV3Schema', value: schema }]
   await succeed(['patch', name, '--type=json', '-p', JSON.stringify(patch)])
+}
+
+async function relayed(t: Test, stage: Stage) {
+  const { installation, replicas, named, backend, service } = stage
+  const relay = await installation.relay({ last: relayAt })
+  t.teardown(() => relay.kill())
+  const [gateway, port, hostname] = [named('secure'), 8443, 'secure.test']
+  const [old, young] = [selfSigned(hostname), selfSigned(hostname)]
+  await Promise.all(replicas.map((replica, i) => installation.envoy(replica, gateway, 20 + i)))
+  const [north, south] = [await backend('north'), await backend('south')]
+  await apply(
+    ...service('moving', north),
+    aTlsSecret(named('unrelated'), young),
+    aTlsSecret(named('secure'), old),
+    aGateway(gateway, port, 'secure'),
+    aRoute(gateway, { gateway: 'secure', service: 'moving', hostname }),
+  )
+  const all = <T>(ask: (replica: Replica) => Promise<T>) => replicas.map(ask)
+  const answered = (body: string) => all(each => answers(each, port, hostname, body, { tls: true }))
+  const shown = ({ chain }: KeyPair) => all(each => shows(each, port, hostname, chain))
+  await soon(t, 'all that is new', [...answered('north'), ...shown(old)])
+  await apply(...service('moving', south))
+  await soon(t, 'endpoints elsewhere', answered('south'))
+  await apply(aTlsSecret(named('secure'), young))
+  await soon(t, 'a certificate renewed', shown(young))
+  await apply(aTlsSecret(named('unrelated'), old))
+  await apply(...service('moving', north))
+  await soon(t, 'endpoints back', answered('north'))
+  for (const replica of replicas) {
+    const held = (await replica.objects(namespace)).map(line => line.split(' ').slice(0, 2).join(' '))
+    t.ok(held.includes('Secret secure'))
+    t.strictSame(
+      held.filter(line => /^(Secret|ConfigMap) /.test(line)),
+      ['Secret secure'],
+    )
+  }
+  await remove(aRoute(gateway, { gateway: 'secure', service: 'moving', hostname }), aGateway(gateway, port))
+}
+
+async function killed(t: Test, { installation, replicas, named, backend, service }: Stage) {
+  const relay = await installation.relay({ last: relayAt })
+  t.teardown(() => relay.kill())
+  const [east, west] = [await backend('east'), await backend('west')]
+  const hostname = 'killed.test'
+  const route = aRoute(named('killed'), { gateway: 'edge', service: 'killed', hostname })
+  const [first, second] = replicas as readonly [Replica, Replica]
+  const answered = (each: Replica, body: string) => answers(each, edgePort, hostname, body)
+  await apply(...service('killed', east), route)
+  await soon(t, 'what is there', [answered(first, 'east'), answered(second, 'east')])
+
+  await second.program.kill()
+  await apply(...service('killed', west))
+  await soon(t, 'a change without one replica', [answered(first, 'west')])
+  t.equal((await ask(second, edgePort, hostname)).body, 'east', 'its Envoy goes on')
+  await second.program.start()
+  await soon(t, 'the replica that is back', [answered(second, 'west')])
+
+  await relay.kill()
+  await apply(...service('killed', east))
+  await relay.start()
+  await soon(t, 'what the relay missed', [answered(first, 'east'), answered(second, 'east')])
+  await apply(...service('killed', west))
+  await soon(t, 'what comes after', [answered(first, 'west'), answered(second, 'west')])
+  await remove(route)
+}
+
+async function expired(t: Test, { installation, replicas, webhook, named, relist }: Stage) {
+  const bad = signedUntil(2021, serverName)
+  // Its end is all that is wrong with it.
+  await installation.startReviews(bad.chain)
+  const { addresses } = webhook
+  const [host = '', port] = addresses.http.split(':')
+  const shown = ({ chain }: KeyPair) => showsAt({ host, port: Number(port), servername: serverName }, chain)
+  const route = (name: string) => aRoute(named(name), { ...edge, hostname: `${name}.test` })
+  const both = (name: string) => replicas.map(each => answers(each, edgePort, `${name}.test`, 'steady'))
+
+  installation.write('webhook.crt', bad.chain)
+  installation.write('webhook.key', bad.key)
+  // Connections that stand outlive a certificate.
+  await webhook.program.kill()
+  await webhook.program.start()
+  await shown(bad)
+  const opened = await failedOpen()
+  const before = await webhook.reviews()
+  await apply(route('unreviewed'))
+  t.ok((await failedOpen()) > opened, 'the API server went on without a review')
+  t.equal(await webhook.reviews(), before)
+  await relist()
+  await soon(t, 'after a list what nobody reviewed is there', both('unreviewed'))
+
+  installation.write('webhook.crt', installation.certificate.chain)
+  installation.write('webhook.key', installation.certificate.key)
+  t.comment(`another certificate is served after ${Math.round(await shown(installation.certificate))} ms`)
+  await apply(route('reviewed'))
+  t.ok((await webhook.reviews()) > before, 'it is asked again')
+  await soon(t, 'and what it admits is there at once', both('reviewed'))
+  await remove(route('unreviewed'), route('reviewed'))
+}
+
+async function blackHoled(t: Test, { installation, replicas, webhook, named, relist }: Stage) {
+  const route = (name: string) => aRoute(named(name), { ...edge, hostname: `${name}.test` })
+  const both = (name: string) => replicas.map(each => answers(each, edgePort, `${name}.test`, 'steady'))
+  const usual = (await apply(route('usual'))).ms
+  const { address, close } = await blackHole(installation)
+  t.teardown(close)
+  await webhook.program.kill()
+  await installation.reviewAt(address)
+  t.teardown(() => reviewsAgain(webhook, installation))
+
+  const opened = await failedOpen()
+  const { ms } = await apply(route('delayed'))
+  t.ok((await failedOpen()) > opened, 'the API server waited in vain')
+  t.comment(`kubectl apply takes ${Math.round(ms)} ms, with an answer ${Math.round(usual)} ms`)
+  t.ok(ms - usual < 2000 + slackMs, 'it takes as much longer as the webhook may take')
+  await relist()
+  await soon(t, 'after a list it is there', both('delayed'))
+  const relay = await installation.relay({ last: relayAt })
+  t.teardown(() => relay.kill())
+  await apply(route('told'))
+  await soon(t, 'a relay tells of it at once', both('told'))
+  await relay.kill()
+
+  await reviewsAgain(webhook, installation)
+  await apply(route('reviewed'))
+  await soon(t, 'with reviews again it is there at once', both('reviewed'))
+  await remove(...['usual', 'delayed', 'told', 'reviewed'].map(route))
+}
+
+/** Processes take their time on a busy machine. */
+const slackMs = 400
+
+async function reviewsAgain(webhook: Replica, installation: Installation) {
+  if (!webhook.program.isRunning) await webhook.program.start()
+  await installation.reviewAt(webhook.addresses.http.replace(/:\d+$/, ''))
+}
+
+/** A port where everybody is let in and nobody is ever answered. */
+async function blackHole(installation: Installation) {
+  const sockets = new Set<Socket>()
+  const server = createServer(socket => {
+    socket.on('error', () => undefined)
+    sockets.add(socket)
+  })
+  const address = await installation.address(blackHoleAt)
+  server.listen(9443, address)
+  await once(server, 'listening')
+  const close = () => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  }
+  return { address, close }
+}
+
+/** How often the API server went on without our review. */
+async function failedOpen(): Promise<number> {
+  const { output } = await succeed(['get', '--raw', '/metrics'])
+  const lines = output
+    .split('\n')
+    .filter(line => /^apiserver_admission_webhook_fail_open_count.*validate\.gatewright\.io/.test(line))
+  return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0)
 }
 
 async function called(t: Test, { installation, replicas }: Stage) {

@@ -1,3 +1,5 @@
+import { X509Certificate } from 'node:crypto'
+import { connect } from 'node:tls'
 import type { Test } from 'tap'
 import { startBackend, type TestBackend } from '../../support/backends.js'
 import { Load, eventually, send, type Shot } from '../../support/load.js'
@@ -67,7 +69,10 @@ export async function setStage({ namespace, period = 600 }: StageOptions): Promi
       aRoute(named('steady'), { gateway: 'edge', service: 'steady', hostname: 'steady.test' }),
     )
     const [webhook, ...replicas] = await Promise.all([
-      installation.webhook({ last: webhookSide }),
+      installation.webhook({
+        last: webhookSide,
+        certificate: installation.writePair('webhook', installation.certificate),
+      }),
       installation.serve({ last: firstReplica, period }),
       installation.serve({ last: secondReplica, period }),
     ])
@@ -89,17 +94,55 @@ export async function setStage({ namespace, period = 600 }: StageOptions): Promi
 }
 
 /** A request through the Envoy of a replica. */
-export const ask = ({ addresses }: Replica, port: number, host: string, path = '/') =>
-  send({ address: addresses.listener, port, host, path })
+export const ask = ({ addresses }: Replica, port: number, host: string, { tls = false } = {}) =>
+  send({ address: addresses.listener, port, host, path: '/', tls })
 
 /** Resolves with the ms that it took until the Envoy of the replica answers so; rejects after 15 s. */
-export async function answers(replica: Replica, port: number, host: string, body: string): Promise<number> {
+export async function answers(
+  replica: Replica,
+  port: number,
+  host: string,
+  body: string,
+  options: { readonly tls?: boolean } = {},
+): Promise<number> {
   const since = performance.now()
   await eventually(
-    () => ask(replica, port, host),
+    () => ask(replica, port, host, options),
     answer => answer.status === 200 && answer.body === body,
   )
   return performance.now() - since
+}
+
+export interface TlsPort {
+  readonly host: string
+  readonly port: number
+  readonly servername: string
+}
+
+/** Resolves with the ms that it took until the Envoy of the replica shows this certificate; rejects after 15 s. */
+export const shows = ({ addresses }: Replica, port: number, servername: string, chain: string) =>
+  showsAt({ host: addresses.listener, port, servername }, chain)
+
+/** Resolves with the ms that it took until this certificate is shown there; rejects after 15 s. */
+export async function showsAt(where: TlsPort, chain: string): Promise<number> {
+  const since = performance.now()
+  const wanted = new X509Certificate(chain).fingerprint256
+  await eventually(
+    () => certificateAt(where),
+    shown => shown === wanted,
+  )
+  return performance.now() - since
+}
+
+/** The fingerprint of the certificate that a server shows. */
+function certificateAt(where: TlsPort): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ ...where, rejectUnauthorized: false }, () => {
+      resolve(socket.getPeerCertificate().fingerprint256)
+      socket.destroy()
+    })
+    socket.on('error', reject)
+  })
 }
 
 /** Resolves when the Envoy of the replica knows no such route any more. */
