@@ -1,8 +1,7 @@
 import type { ClusterAccess, Folder } from './cli/index.js'
 import { openCluster, type OpenCluster } from './cluster.js'
 import type { Closing } from './closing.js'
-import type { Clock, Log, Metrics, Problem } from './core/index.js'
-import { kinds } from './kinds/index.js'
+import type { Clock, KindId, Log, Metrics, Problem } from './core/index.js'
 import type { Reconciled } from './server/index.js'
 import { watchDirectory, type Cluster, type Directory, type Hint, type Wanted } from './sources/index.js'
 import type { Store } from './store/index.js'
@@ -29,6 +28,8 @@ export interface Origin {
 
 export interface OriginParts {
   readonly from: Folder | ClusterAccess
+  /** What is read of a cluster. */
+  readonly kinds: readonly KindId[]
   readonly wanted: Wanted
   /** ms until a cluster is asked for the first time; default: at once. */
   readonly firstMs?: number
@@ -40,7 +41,7 @@ export interface OriginParts {
 
 /** Begins to take objects in. `opened` is absent where there is no cluster. Throws NO_CLUSTER. */
 export async function openOrigin(
-  { from, wanted, firstMs = 0, ...shell }: OriginParts,
+  { from, kinds, wanted, firstMs = 0, ...shell }: OriginParts,
   closing: Closing,
 ): Promise<{ readonly origin: Origin; readonly opened: OpenCluster | undefined }> {
   if ('directory' in from) {
@@ -48,8 +49,7 @@ export async function openOrigin(
     closing.add(() => directory.close())
     return { origin: folderOrigin(directory, from.allowPartial), opened: undefined }
   }
-  const served = kinds.filter(kind => kind.served).map(({ id }) => id)
-  const opened = await openCluster({ ...shell, access: from, kinds: served, wanted, firstMs }, closing)
+  const opened = await openCluster({ ...shell, access: from, kinds, wanted, firstMs }, closing)
   return { origin: clusterOrigin(opened.cluster), opened }
 }
 

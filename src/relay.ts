@@ -2,7 +2,7 @@ import type { Relaying, RelayStart } from './cli/index.js'
 import { startedWith } from './closing.js'
 import { createMetrics, systemClock } from './core/index.js'
 import { serveOps } from './http.js'
-import { kinds } from './kinds/index.js'
+import { servedKinds } from './kinds/index.js'
 import { connect } from './kube/index.js'
 import { startRelay } from './sources/index.js'
 import { version } from './version.js'
@@ -19,8 +19,7 @@ export function start(options: RelayStart): Promise<Relaying> {
       ...(context !== undefined && { context }),
     })
     closing.add(() => client.close())
-    const served = kinds.filter(kind => kind.served).map(({ id }) => id)
-    const relay = startRelay({ client, kinds: served, targets, credentials, ...shell })
+    const relay = startRelay({ client, kinds: servedKinds, targets, credentials, ...shell })
     closing.add(() => relay.close())
     const readiness = () => ({
       ready: relay.ready(),

@@ -7,6 +7,7 @@ import { createDerivation } from './derivation.js'
 import { bootstrap } from './envoy/index.js'
 import { serveHttp } from './http.js'
 import { takeIn } from './intake.js'
+import { servedKinds } from './kinds/index.js'
 import { Loop } from './loop.js'
 import { openOrigin } from './origin.js'
 import { startProxies, type Proxies } from './provision/index.js'
@@ -51,7 +52,7 @@ async function started(options: StartOptions, closing: Closing): Promise<Running
 
   const shell = { store, clock, log, metrics }
   const wanted = wantedOf(engine, model.wanted)
-  const { origin, opened } = await openOrigin({ ...shell, from, wanted }, closing)
+  const { origin, opened } = await openOrigin({ ...shell, from, kinds: servedKinds, wanted }, closing)
   const loop = new Loop({
     store,
     derivation,

@@ -3,6 +3,7 @@ import { startedWith } from './closing.js'
 import { createMetrics, systemClock } from './core/index.js'
 import { serveHttp } from './http.js'
 import { takeIn } from './intake.js'
+import { ids, servedKinds } from './kinds/index.js'
 import { openOrigin, reasonsOf } from './origin.js'
 import { createStore } from './store/index.js'
 import { version } from './version.js'
@@ -10,6 +11,10 @@ import { nothingWanted } from './wanted.js'
 
 /** What waits for a webhook that was just woken is answered before anything else is done. */
 const firstMs = 500
+
+/** No review asks about these; what a certificate holds is read when it is asked. */
+const unasked: readonly string[] = [ids.Secret, ids.ConfigMap, ids.EndpointSlice]
+const kinds = servedKinds.filter(kind => !unasked.includes(kind))
 
 /**
  * The sentence of the webhook side: objects are reviewed beside a store of the cluster's, and the replicas that serve are
@@ -21,7 +26,7 @@ export function start(options: WebhookOptions): Promise<Served> {
     const metrics = createMetrics({ processMetrics: true })
     const store = createStore()
     const shell = { store, clock: systemClock, log, metrics, wanted: nothingWanted, firstMs }
-    const { origin, opened } = await openOrigin({ ...shell, from }, closing)
+    const { origin, opened } = await openOrigin({ ...shell, from, kinds }, closing)
     const intake = takeIn({ ...shell, origin, opened }, closing)
     const reconcile = () => origin.reconcile()
     const bound = await serveHttp(

@@ -99,6 +99,9 @@ export const kinds: readonly KindRow[] = [
   }),
 ]
 
+/** The kinds that this release acts on. */
+export const servedKinds: readonly KindId[] = kinds.filter(({ served }) => served).map(({ id }) => id)
+
 const byVersion = new Map(
   kinds.flatMap(entry =>
     entry.versions.map(version => [
