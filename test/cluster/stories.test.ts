@@ -1,16 +1,15 @@
 /** Gatewright on a real API server, as it is installed: what kubectl applies is what Envoys do. */
 import { randomUUID } from 'node:crypto'
-import { once } from 'node:events'
-import { createServer, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import type { Test } from 'tap'
 import { selfSigned, signedUntil, type KeyPair } from '../support/certificates.js'
 import { eventually } from '../support/load.js'
 import { call, type Replica } from './support/replica.js'
+import { openBlackHole } from './support/black-hole.js'
 import { denied, startDenier } from './support/denier.js'
 import { serverName, type Installation } from './support/installation.js'
-import { apply, remove, succeed, tokenOf, tryApply, whyNoBed } from './support/kubectl.js'
+import { apply, failedOpen, remove, succeed, tokenOf, tryApply, whyNoBed } from './support/kubectl.js'
 import { aGateway, aRoute, aTlsSecret } from './support/objects.js'
 import {
   answers,
@@ -31,7 +30,7 @@ const namespace = `stories-${randomUUID().slice(0, 8)}`
 const readBackMs = 3000
 
 /** The last numbers of addresses that stories take. */
-const [denierAt, relayAt, blackHoleAt] = [21, 22, 23] as const
+const [denierAt, relayAt, blackHoleAt, slowAt] = [21, 22, 23, 24] as const
 
 const edge = { gateway: 'edge', service: 'steady' }
 
@@ -49,6 +48,7 @@ void t.test('stories of a cluster', { skip, timeout: 600_000 }, async t => {
     'with a relay endpoints and certificates follow, and Secrets that nobody names stay out',
     relayed,
   )
+  await story('how long each of the three modes takes', lags)
   await story('a replica and the relay are killed, and catch up', killed)
   await story('a webhook whose certificate expired is done without, until it has another', expired)
   await story('a webhook that never answers is waited for as long as it may take', blackHoled)
@@ -194,6 +194,52 @@ async function relayed(t: Test, stage: Stage) {
   await remove(aRoute(gateway, { gateway: 'secure', service: 'moving', hostname }), aGateway(gateway, port))
 }
 
+/** Seconds between the lists of a replica that has nothing else. */
+const period = 2
+
+async function lags(t: Test, { installation, replicas, named, backend, service, relist }: Stage) {
+  const hostname = 'lag.test'
+  const route = (service: string) => aRoute(named('lag'), { gateway: 'edge', service, hostname })
+  const both = ['ebb', 'flow'] as const
+  for (const name of both) await apply(...service(name, await backend(name)))
+  await apply(route('flow'))
+  await relist()
+  /** ms from the end of `kubectl apply` until every proxy answers accordingly; the median of five. */
+  const lag = async (asked: readonly Replica[], pauseMs = 0) => {
+    const found: number[] = []
+    for (let i = 0; i < 5; i++) {
+      const [name] = i % 2 === 0 ? both : [both[1]]
+      await pause(i * pauseMs)
+      await apply(route(name))
+      found.push(Math.max(...(await Promise.all(asked.map(each => answers(each, edgePort, hostname, name))))))
+    }
+    return Math.round(found.sort((a, b) => a - b)[2] ?? NaN)
+  }
+  const webhook = await lag(replicas)
+  await installation.stopReviews()
+  t.teardown(() => installation.startReviews())
+
+  const relay = await installation.relay({ last: relayAt })
+  t.teardown(() => relay.kill())
+  const relayed = await lag(replicas)
+  await relay.kill()
+
+  const alone = await installation.serve({ last: slowAt, period })
+  t.teardown(() => alone.program.kill())
+  const envoy = await installation.envoy(alone, named('edge'), 30)
+  t.teardown(() => envoy.kill())
+  await answers(alone, edgePort, 'steady.test', 'steady')
+  const listed = await lag([alone], period * 200)
+  await relist()
+  t.comment(`webhook and period: ${webhook} ms; relay and period: ${relayed} ms`)
+  t.comment(`period alone: ${listed} ms, ${(listed / period / 1000).toFixed(2)} of it`)
+  t.ok(webhook < 2000)
+  t.ok(relayed < 2000)
+  t.ok(listed < period * 1500)
+  await installation.startReviews()
+  await remove(route('flow'))
+}
+
 async function killed(t: Test, { installation, replicas, named, backend, service }: Stage) {
   const relay = await installation.relay({ last: relayAt })
   t.teardown(() => relay.kill())
@@ -206,6 +252,7 @@ async function killed(t: Test, { installation, replicas, named, backend, service
   await soon(t, 'what is there', [answered(first, 'east'), answered(second, 'east')])
 
   await second.program.kill()
+  t.teardown(() => second.program.isRunning || second.program.start())
   await apply(...service('killed', west))
   await soon(t, 'a change without one replica', [answered(first, 'west')])
   t.equal((await ask(second, edgePort, hostname)).body, 'east', 'its Envoy goes on')
@@ -227,12 +274,13 @@ async function expired(t: Test, { installation, replicas, webhook, named, relist
   await installation.startReviews(bad.chain)
   const { addresses } = webhook
   const [host = '', port] = addresses.http.split(':')
+  const restore = () => installation.writePair('webhook', installation.certificate)
+  t.teardown(restore)
   const shown = ({ chain }: KeyPair) => showsAt({ host, port: Number(port), servername: serverName }, chain)
   const route = (name: string) => aRoute(named(name), { ...edge, hostname: `${name}.test` })
   const both = (name: string) => replicas.map(each => answers(each, edgePort, `${name}.test`, 'steady'))
 
-  installation.write('webhook.crt', bad.chain)
-  installation.write('webhook.key', bad.key)
+  installation.writePair('webhook', bad)
   // Connections that stand outlive a certificate.
   await webhook.program.kill()
   await webhook.program.start()
@@ -245,8 +293,7 @@ async function expired(t: Test, { installation, replicas, webhook, named, relist
   await relist()
   await soon(t, 'after a list what nobody reviewed is there', both('unreviewed'))
 
-  installation.write('webhook.crt', installation.certificate.chain)
-  installation.write('webhook.key', installation.certificate.key)
+  restore()
   t.comment(`another certificate is served after ${Math.round(await shown(installation.certificate))} ms`)
   await apply(route('reviewed'))
   t.ok((await webhook.reviews()) > before, 'it is asked again')
@@ -258,7 +305,7 @@ async function blackHoled(t: Test, { installation, replicas, webhook, named, rel
   const route = (name: string) => aRoute(named(name), { ...edge, hostname: `${name}.test` })
   const both = (name: string) => replicas.map(each => answers(each, edgePort, `${name}.test`, 'steady'))
   const usual = (await apply(route('usual'))).ms
-  const { address, close } = await blackHole(installation)
+  const { address, close } = await openBlackHole(installation, blackHoleAt)
   t.teardown(close)
   await webhook.program.kill()
   await installation.reviewAt(address)
@@ -289,32 +336,6 @@ const slackMs = 400
 async function reviewsAgain(webhook: Replica, installation: Installation) {
   if (!webhook.program.isRunning) await webhook.program.start()
   await installation.reviewAt(webhook.addresses.http.replace(/:\d+$/, ''))
-}
-
-/** A port where everybody is let in and nobody is ever answered. */
-async function blackHole(installation: Installation) {
-  const sockets = new Set<Socket>()
-  const server = createServer(socket => {
-    socket.on('error', () => undefined)
-    sockets.add(socket)
-  })
-  const address = await installation.address(blackHoleAt)
-  server.listen(9443, address)
-  await once(server, 'listening')
-  const close = () => {
-    for (const socket of sockets) socket.destroy()
-    server.close()
-  }
-  return { address, close }
-}
-
-/** How often the API server went on without our review. */
-async function failedOpen(): Promise<number> {
-  const { output } = await succeed(['get', '--raw', '/metrics'])
-  const lines = output
-    .split('\n')
-    .filter(line => /^apiserver_admission_webhook_fail_open_count.*validate\.gatewright\.io/.test(line))
-  return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0)
 }
 
 async function called(t: Test, { installation, replicas }: Stage) {

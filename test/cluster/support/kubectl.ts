@@ -68,3 +68,12 @@ export async function kubeconfigWith(token: string): Promise<string> {
     users: [{ name: 'test', user: { token } }],
   })
 }
+
+/** How often the API server went on without our review. */
+export async function failedOpen(): Promise<number> {
+  const { output } = await succeed(['get', '--raw', '/metrics'])
+  const lines = output
+    .split('\n')
+    .filter(line => /^apiserver_admission_webhook_fail_open_count.*validate\.gatewright\.io/.test(line))
+  return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0)
+}
