@@ -14,16 +14,21 @@ export function fieldSchema(schema: Schema, name: string): Schema | undefined {
   return properties && Object.hasOwn(properties, name) ? properties[name] : schema.additionalProperties
 }
 
-/** The paths of all fields that the schema does not have, in the order of the object. */
-export function unknownFields(value: unknown, schema: Schema, path = ''): string[] {
-  if (Array.isArray(value)) {
-    const { items } = schema
-    return items ? value.flatMap((item, index) => unknownFields(item, items, child(path, index))) : []
-  }
-  if (!isFields(value) || (!schema.properties && !schema.additionalProperties)) return []
+/** The paths of all fields that the schema does not have, in the order of the object; where it wants no object, of any. */
+export function unknownFields(value: unknown, schema: Schema | undefined, path = ''): string[] {
+  if (schema && saysNothing(schema)) return []
+  if (Array.isArray(value))
+    return value.flatMap((item, index) => unknownFields(item, schema?.items, child(path, index)))
+  if (!isFields(value)) return []
   return Object.entries(value).flatMap(([name, held]) => {
-    const field = fieldSchema(schema, name)
+    const field = schema && fieldSchema(schema, name)
     if (field) return unknownFields(held, field, child(path, name))
-    return schema['x-kubernetes-preserve-unknown-fields'] === true ? [] : [child(path, name)]
+    return schema?.['x-kubernetes-preserve-unknown-fields'] === true ? [] : [child(path, name)]
   })
 }
+
+/** Of a schema without a type anything may be, and of one that preserves what it does not know. */
+const saysNothing = (schema: Schema) =>
+  schema['x-kubernetes-preserve-unknown-fields'] === true
+    ? schema.properties === undefined
+    : schema.type === undefined && schema['x-kubernetes-int-or-string'] === undefined

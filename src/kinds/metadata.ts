@@ -75,6 +75,9 @@ export const required = (path: string, why?: string): Finding => ({
   rule: 'schema',
 })
 
+/** Whether something is missing, rather than wrong. */
+export const isRequired = ({ message }: Finding) => message.startsWith('Required value')
+
 function nameFindings(name: unknown, row: KindRow): Finding[] {
   const path = 'metadata.name'
   if (name === undefined || name === '') return [required(path, 'name or generateName is required')]

@@ -4,7 +4,7 @@ import { builtinFindings } from './checks.js'
 import { defaulted, filled, type DefaultOptions } from './default.js'
 import { isFields, unknownFields, type Fields } from './fields.js'
 import { groups } from './ids.js'
-import { metadataFindings, required, type Finding } from './metadata.js'
+import { isRequired, metadataFindings, required, type Finding } from './metadata.js'
 import { pathOf, pathSegments } from './path.js'
 import { isOurGroup, kindOf, versionOf, type KindRow } from './table.js'
 import { correlate } from './update.js'
@@ -40,10 +40,14 @@ export function validate(value: unknown, options: ValidateOptions = {}): Validat
   const row = kindOf(typed)
   if (!row) return { object: undefined, problems: [unknownKind(typed, options)] }
   const object = filled(typed, row, options)
+  const metadata = metadataFindings(object, row)
+  const structure = structureOf(object, row, options)
+  const sound = !structure.blocking && !metadata.some(isRequired)
   const findings = [
     ...unknownFindings(typed, row),
-    ...metadataFindings(object, row),
-    ...specFindings(object, row, options),
+    ...metadata,
+    ...structure.findings,
+    ...(sound ? structure.further() : []),
   ]
   const { name, namespace } = isFields(object['metadata']) ? object['metadata'] : ({} as Fields)
   if (typeof name !== 'string' || name === '') return { object: undefined, problems: told(findings, options) }
@@ -90,7 +94,7 @@ function unknownFindings(object: Fields, row: KindRow): Finding[] {
 }
 
 /** Structure first; rules and checks only on what is structurally sound, as the API server does it. */
-function specFindings(object: Fields, row: KindRow, options: ValidateOptions): Finding[] {
+function structureOf(object: Fields, row: KindRow, options: ValidateOptions): Structure {
   const schema = row.schema(versionOf(String(object['apiVersion'])))
   const found = walk(object, row, options.status ?? false)
   const pathAt = (pointer: string) => pathOf(segmentsAt(object, pointer))
@@ -98,13 +102,21 @@ function specFindings(object: Fields, row: KindRow, options: ValidateOptions): F
   const errors = wordedErrors(found.errors, pathAt).filter(
     ({ path }) => !update?.(pathSegments(path)).unchanged,
   )
-  const structure = [...errors.map(finding), ...duplicates(found, pathAt)]
-  if (errors.some(({ blocking }) => blocking)) return structure
-  return [
-    ...structure,
-    ...builtinFindings(object as unknown as KubeObject, row.id),
-    ...brokenRules(found.ruled, object, update),
-  ]
+  return {
+    findings: [...errors.map(finding), ...duplicates(found, pathAt)],
+    blocking: errors.some(({ blocking }) => blocking),
+    further: () => [
+      ...builtinFindings(object as unknown as KubeObject, row.id),
+      ...brokenRules(found.ruled, object, update),
+    ],
+  }
+}
+
+interface Structure {
+  readonly findings: readonly Finding[]
+  /** Whether these keep the rest from being looked at. */
+  readonly blocking: boolean
+  readonly further: () => readonly Finding[]
 }
 
 const finding = ({ path, message, rule }: Worded): Finding => ({ path, message, rule })

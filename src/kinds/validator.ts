@@ -45,27 +45,47 @@ function collectRules(rules: readonly Rule[], schema: Schema) {
   }
 }
 
-/** The keys of an item as JSON; undefined for one that has none and so equals no other. */
+/** The keys of an item as JSON, without those that it lacks; undefined for what is no object and so equals no other. */
 function picked(item: unknown, keys: readonly string[]): string | undefined {
-  if (!isFields(item)) return undefined
-  const held = [...keys].sort().filter(key => item[key] !== undefined)
-  return held.length === 0 ? undefined : JSON.stringify(Object.fromEntries(held.map(key => [key, item[key]])))
+  if (item !== null && !isFields(item)) return undefined
+  const held = [...keys].sort().filter(key => item?.[key] !== undefined)
+  return JSON.stringify(Object.fromEntries(held.map(key => [key, item?.[key]])))
 }
 
+/** Each that stands more than once is told of once, where it stands for the second time. */
 function collectDuplicates(keyOf: (item: unknown) => string | undefined) {
   return function collect(this: Collecting, list: unknown, node?: NodeContext): boolean {
-    const seen = new Set<string>()
+    const times = new Map<string, number>()
     for (const [index, item] of (list as unknown[]).entries()) {
       const key = keyOf(item)
       if (key === undefined) continue
-      if (seen.has(key)) this.duplicates.push({ pointer: `${node?.instancePath ?? ''}/${index}`, key })
-      seen.add(key)
+      const before = times.get(key) ?? 0
+      if (before === 1) this.duplicates.push({ pointer: `${node?.instancePath ?? ''}/${index}`, key })
+      times.set(key, before + 1)
     }
     return true
   }
 }
 
 const int32 = (value: number) => value >= -(2 ** 31) && value < 2 ** 31
+
+const formats: Readonly<Record<string, (value: never) => boolean>> = {
+  int32,
+  int64: Number.isSafeInteger,
+  ipv4: isIPv4,
+  ipv6: isIPv6,
+  'date-time': (text: string) => /^\d{4}-\d\d-\d\dT/.test(text) && !Number.isNaN(Date.parse(text)),
+}
+
+/** Where no type is wanted, a format wants its own; only lists have any format. */
+function compileFormat(format: string, { type: wanted }: { readonly type?: unknown }) {
+  const check = formats[format]
+  const of = format.startsWith('int') ? 'number' : 'string'
+  return (value: unknown): boolean => {
+    if (check === undefined || Array.isArray(value)) return true
+    return typeof value === of ? check(value as never) : wanted !== undefined
+  }
+}
 
 function createAjv(): Ajv {
   const created = new Ajv({
@@ -79,11 +99,8 @@ function createAjv(): Ajv {
     code: { optimize: false, regExp: Object.assign(patternOf, { code: 'patternOf' }) },
   })
   created
-    .addFormat('int32', { type: 'number', validate: int32 })
-    .addFormat('int64', { type: 'number', validate: Number.isSafeInteger })
-    .addFormat('ipv4', isIPv4)
-    .addFormat('ipv6', isIPv6)
-    .addFormat('date-time', text => /^\d{4}-\d\d-\d\dT/.test(text) && !Number.isNaN(Date.parse(text)))
+    .removeKeyword('format')
+    .addKeyword({ keyword: 'format', compile: compileFormat as CompileKeywordFunc })
     .addKeyword({
       keyword: 'x-kubernetes-validations',
       errors: false,

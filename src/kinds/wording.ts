@@ -20,6 +20,10 @@ function typeName(value: unknown): string {
   return typeof value
 }
 
+/** An integer that its format has no room for blocks nothing, as long as it is one to the API server. */
+const isBlocking = ({ keyword, data }: ErrorObject) =>
+  blocking.has(keyword) && !(keyword === 'format' && typeof data === 'number' && Math.abs(data) < 2 ** 63)
+
 interface Told {
   readonly path: string
   readonly data: unknown
@@ -71,7 +75,7 @@ function worded(error: ErrorObject, path: string): Worded {
   const where = keyword === 'required' ? child(path, String(params['missingProperty'])) : path
   const told = { path: where, data, limit: schema, format: parentSchema?.['format'] as unknown }
   const message = messages[keyword]?.(told) ?? `Invalid value: ${error.message ?? keyword}`
-  return { path: where, message, rule: 'schema', blocking: blocking.has(keyword) }
+  return { path: where, message, rule: 'schema', blocking: isBlocking(error) }
 }
 
 /** ajv's errors (with `verbose`) in the API server's words and order; `pathAt` turns a JSON pointer into a path. */

@@ -4,10 +4,22 @@ import type { KubeObject, Problem } from '../../../src/core/index.js'
 import { kindOf, validate } from '../../../src/kinds/index.js'
 
 interface Status {
-  readonly code?: number
+  readonly reason?: string
   readonly message?: string
-  readonly details?: { readonly causes?: readonly { readonly field?: string; readonly message?: string }[] }
+  readonly details?: { readonly causes?: readonly Cause[] }
 }
+
+interface Cause {
+  readonly field?: string
+  readonly message?: string
+}
+
+/** Said of no field: that there may be more. */
+const unchecked = 'some validation rules were not checked'
+
+/** Of alternatives in a schema, and of formats of numbers, the field is told in the message alone. */
+const fieldOf = ({ field = '', message = '' }: Cause) =>
+  field === '<nil>' ? (/"([^"]+)" must validate| in (\S+)$/.exec(message)?.slice(1).join('') ?? field) : field
 
 /** What somebody says of an object. */
 export interface Verdict {
@@ -16,9 +28,13 @@ export interface Verdict {
   readonly fields: readonly string[]
   /** For people. */
   readonly said: readonly string[]
+  /** The object's metadata has other types than they may, and of that the first is all that is told. */
+  readonly unreadable?: boolean
 }
 
-const distinct = (fields: readonly string[]) => [...new Set(fields)].sort()
+/** Keys that are no names are spelled with brackets or without. */
+const spelled = (field: string) => field.replaceAll(/\[(?!\d+\])([^\]]*)\]/g, '.$1')
+const distinct = (fields: readonly string[]) => [...new Set(fields.map(spelled))].sort()
 
 /** Asks the API server about the creation of objects that are not there, and has none created. */
 export class DryRun {
@@ -52,13 +68,20 @@ export class DryRun {
   async ask(object: KubeObject): Promise<Verdict> {
     const { status, body } = await this.#post(object)
     if (status < 300) return { accepted: true, fields: [], said: [] }
-    const { message = '', details } = JSON.parse(body) as Status
-    // That the rest was not looked at is said of no field.
-    const causes = (details?.causes ?? []).filter(({ field }) => field !== undefined && field !== '<nil>')
+    const { message = '', reason, details } = JSON.parse(body) as Status
+    // Whether it is there is asked last.
+    if (reason === 'AlreadyExists') return { accepted: true, fields: [], said: [] }
+    const [, unreadable] = /Go struct field ObjectMeta\.(\w+)/.exec(message) ?? []
+    if (unreadable !== undefined)
+      return { accepted: false, unreadable: true, fields: [`metadata.${unreadable}`], said: [message] }
+    const causes = (details?.causes ?? []).filter(({ message }) => !message?.includes(unchecked))
     const unknown = [...message.matchAll(/unknown field "((?:[^"\\]|\\.)*)"/g)].map(([, field = '']) => field)
-    const fields = distinct([...causes.map(({ field = '' }) => field), ...unknown])
     const said = causes.map(({ field, message }) => `${field ?? ''}: ${message ?? ''}`)
-    return { accepted: false, fields, said: said.length > 0 ? said : [message] }
+    return {
+      accepted: false,
+      fields: distinct([...causes.map(fieldOf), ...unknown]),
+      said: said.length > 0 ? said : [message],
+    }
   }
 
   #post(object: KubeObject): Promise<{ readonly status: number; readonly body: string }> {
@@ -85,24 +108,31 @@ export class DryRun {
 /** Our own verdict, told as the API server tells its own: what cannot be read is not looked at any further. */
 export function ourVerdict(object: KubeObject): Verdict {
   const { problems } = validate(object)
-  return verdictOf(problems)
-}
-
-export function verdictOf(all: readonly Problem[]): Verdict {
-  const problems = all.filter(({ severity }) => severity === 'error')
+  const unreadable = problems.filter(
+    ({ path, message }) => path.startsWith('metadata.') && message.includes('in body must be of type'),
+  )
   const unknown = problems.filter(({ rule }) => rule === 'unknown')
-  const told = unknown.length > 0 ? unknown : problems
+  const [told = problems] = [unreadable, unknown].filter(({ length }) => length > 0)
+  const fieldOf = ({ path }: Problem) =>
+    told === unreadable ? path.replace(/^(metadata\.\w+).*/, '$1') : path
   return {
     accepted: problems.length === 0,
-    fields: distinct(told.map(({ path }) => path)),
+    fields: distinct(told.map(fieldOf)),
     said: told.map(({ path, message }) => `${path}: ${message}`),
   }
 }
 
 /** How the two differ; undefined where they do not. */
 export function difference(ours: Verdict, theirs: Verdict): string | undefined {
-  if (ours.accepted === theirs.accepted && ours.fields.join() === theirs.fields.join()) return undefined
-  const tell = ({ accepted, said }: Verdict) =>
-    (accepted ? ['fine'] : said).map(line => `\n    ${line}`).join('')
-  return `\n  we say${tell(ours)}\n  the API server says${tell(theirs)}`
+  const named = theirs.unreadable
+    ? theirs.fields.every(field => ours.fields.includes(field))
+    : ours.fields.join() === theirs.fields.join()
+  if (ours.accepted === theirs.accepted && named) return undefined
+  return `\n  we say${told(ours, theirs)}\n  the API server says${told(theirs, ours)}`
+}
+
+/** What one says, as far as the other does not say it too. */
+function told({ accepted, said }: Verdict, other: Verdict): string {
+  const lines = accepted ? ['fine'] : said.filter(line => !other.said.includes(line)).slice(0, 8)
+  return lines.map(line => `\n    ${line.slice(0, 400)}`).join('')
 }

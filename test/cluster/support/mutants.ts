@@ -155,6 +155,7 @@ export function mutants(sources: readonly KubeObject[], count: number, seed: num
       if (places.length === 0) break
       if (one(accidents)(one(places), wild)) left--
     }
-    return object
+    // Where it is to be made is not for the object to say.
+    return { ...object, metadata: { ...object.metadata, namespace: 'default' } }
   })
 }
