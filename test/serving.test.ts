@@ -207,7 +207,7 @@ t.test('nothing is published, and readiness says why, until every kind has been 
   t.equal((await ask(replica.http, '/readyz')).status, 200)
 })
 
-t.test('a relay brings what no review tells of, by the credentials that a replica asks for', async t => {
+t.test('a relay brings what no review tells of', async t => {
   const { api, access } = await aCluster(t)
   const directory = mkdtempSync(join(tmpdir(), 'gatewright-serving-'))
   t.teardown(() => rmSync(directory, { recursive: true }))
