@@ -92,6 +92,7 @@ async function deniedElsewhere(t: Test, { installation, replicas, webhook, named
     'what is there',
     replicas.map(each => answers(each, edgePort, 'there.test', 'steady')),
   )
+  const both = ['there', 'new']
   const held = () =>
     Promise.all(replicas.map(async each => [await each.objects(namespace), await each.xds()]))
   const before = await held()
@@ -100,8 +101,11 @@ async function deniedElsewhere(t: Test, { installation, replicas, webhook, named
     return { ...route, metadata: { ...route.metadata, labels: denied(when) } }
   }
   const reviews = await webhook.reviews()
+  const inVain = () =>
+    Promise.all(replicas.map(each => each.metric('gatewright_hints_total', 'result="unchanged"')))
+  const already = await inVain()
   for (const when of ['at-once', 'late'] as const) {
-    for (const name of ['there', 'new']) {
+    for (const name of both) {
       const { ok, error } = await tryApply([changed(name, when)])
       t.notOk(ok)
       t.match(error, /denied the request: not by me/)
@@ -114,6 +118,8 @@ async function deniedElsewhere(t: Test, { installation, replicas, webhook, named
     t.strictSame(await held(), before)
     await pause(250)
   }
+  // Every replica was told of both routes, and looked for what never came.
+  await eventually(inVain, counts => counts.every((count, i) => count >= (already[i] ?? 0) + both.length))
   t.equal(denier.denials(), 4)
   t.equal((await webhook.reviews()) - reviews, 5, 'all of them were admitted by ours')
   await remove(there)
@@ -204,11 +210,12 @@ async function lags(t: Test, { installation, replicas, named, backend, service, 
   for (const name of both) await apply(...service(name, await backend(name)))
   await apply(route('flow'))
   await relist()
+  let turn = 0
   /** ms from the end of `kubectl apply` until every proxy answers accordingly; the median of five. */
   const lag = async (asked: readonly Replica[], pauseMs = 0) => {
     const found: number[] = []
     for (let i = 0; i < 5; i++) {
-      const [name] = i % 2 === 0 ? both : [both[1]]
+      const name = both[turn++ % 2] ?? ''
       await pause(i * pauseMs)
       await apply(route(name))
       found.push(Math.max(...(await Promise.all(asked.map(each => answers(each, edgePort, hostname, name))))))
