@@ -82,7 +82,9 @@ function report(runs) {
 main(async () => {
   await setup()
   const GATEWRIGHT_ENVOY = await setupEnvoy(fromSource)
-  const asked = process.argv.slice(2)
+  const [first, ...others] = process.argv.slice(2)
+  const named = first === undefined ? [] : [first, ...others]
+  const asked = first === '--cluster' ? (others.length > 0 ? others : ['test/cluster']) : named
   const cases = asked.map(caseOf).filter(name => name !== undefined)
   const files = await testFiles(asked.length === 0 ? ['test'] : asked)
   const environment = { GATEWRIGHT_ENVOY, ...(cases.length > 0 && { GATEWRIGHT_CASES: cases.join(' ') }) }
