@@ -348,6 +348,44 @@ t.test('unknown fields are reported wherever they are, with everything else', t 
   t.end()
 })
 
+t.test('what only a real API server told', t => {
+  const listener = { name: 'http', port: 80, protocol: 'HTTP' }
+  const listeners = (...of: readonly object[]) => told(gateway({ listeners: of }))
+  t.match(
+    told(route({ parentRefs: { name: 'x' } })),
+    ['spec.parentRefs.name: unknown field "spec.parentRefs.name"', /^spec.parentRefs: .*of type array/],
+    'where no object may be, every field of one is unknown',
+  )
+  t.same(
+    listeners(listener, listener, listener).filter(text => text.includes('Duplicate')),
+    ['spec.listeners[1]: Duplicate value: {"name":"http"}'],
+    'what stands three times is told of once',
+  )
+  const nameless = { port: 80, protocol: 'HTTP' }
+  t.ok(listeners(nameless, nameless).includes('spec.listeners[1]: Duplicate value: {}'))
+  const fraction = { numerator: 2 ** 31 }
+  const mirror = {
+    type: 'RequestMirror',
+    requestMirror: { backendRef: { name: 'shop', port: 80 }, fraction },
+  }
+  t.equal(told(route({ rules: [{ filters: [mirror] }] })).length, 2, 'a number too large keeps no rule back')
+  t.match(
+    told(gateway({ addresses: [{ value: {} }] })).join(),
+    'spec.addresses[0]: Invalid value: "": "spec.addresses[0]" must validate one and only one',
+    'what is no text has no format',
+  )
+  const twice = { spec: { gatewayClassName: 'c', listeners: [listener, listener] } }
+  t.same(
+    told(object('gateway.networking.k8s.io/v1', 'Gateway', twice, { name: undefined })),
+    [
+      'metadata.name: Required value: name or generateName is required',
+      'spec.listeners[1]: Duplicate value: {"name":"http"}',
+    ],
+    'without a name no rule is looked at',
+  )
+  t.end()
+})
+
 t.test('rules wait until the structure is sound', t => {
   const rules = [{ matches: [{ path: { type: 'Exact', value: 'a' } }] }]
   const path =
