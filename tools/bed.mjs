@@ -29,13 +29,16 @@ export async function whyNoCluster() {
   return undefined
 }
 
+/** The tests run kubectl too: it must mean the same cluster, and never the one that somebody works with. */
+const administrator = kubeconfig => ({ GATEWRIGHT_TEST_KUBECONFIG: kubeconfig, KUBECONFIG: kubeconfig })
+
 /**
  * Brings a cluster up, has `work` done, and takes it down, whatever happens. `work` is told what programs need in their
  * environment, and what to put before a command line so that it runs where the API server can reach it.
  */
 export async function withCluster(work) {
   const kubeconfig = process.env.GATEWRIGHT_TEST_KUBECONFIG
-  if (kubeconfig) return work({ environment: { GATEWRIGHT_TEST_KUBECONFIG: kubeconfig }, before: [] })
+  if (kubeconfig) return work({ environment: administrator(kubeconfig), before: [] })
   const name = `gatewright-${process.pid}`
   const down = () => void spawnSync(testbed(), ['down', '--name', name], { stdio: 'ignore' })
   const interrupted = () => {
@@ -60,10 +63,10 @@ async function up(name) {
   const [, kubeconfig] = /export KUBECONFIG=(\S+)/.exec(printed) ?? []
   if (code !== 0 || !kubeconfig) throw new Failed(`the testbed does not come up:\n${output}`)
   const crds = ['apply', '--server-side', '-f', gatewayApi()]
-  const applied = await capture('kubectl', crds, { env: { ...process.env, KUBECONFIG: kubeconfig } })
+  const applied = await capture('kubectl', crds, { env: { ...process.env, ...administrator(kubeconfig) } })
   if (applied.code !== 0) throw new Failed(`the Gateway API cannot be installed:\n${applied.output}`)
   return {
-    GATEWRIGHT_TEST_KUBECONFIG: kubeconfig,
+    ...administrator(kubeconfig),
     GATEWRIGHT_BED: name,
     GATEWRIGHT_TESTBED_PROGRAM: testbed(),
   }
