@@ -6,7 +6,7 @@ import t from 'tap'
 import type { Test } from 'tap'
 import { eventually } from '../support/load.js'
 import { backUp, compact, signal, untilReady, withoutApiServer } from './support/control-plane.js'
-import { apply, kubectl, remove, succeed, whyNoBed } from './support/kubectl.js'
+import { apply, remove, succeed, whyNoBed } from './support/kubectl.js'
 import { aRoute, type Named } from './support/objects.js'
 import type { Program } from './support/program.js'
 import { read, type Replica } from './support/replica.js'
@@ -302,7 +302,8 @@ async function restored(t: Test, { replicas, named }: Faults) {
   await apply(aRoute(named('changed'), { ...edge, hostname: 'otherwise.test' }), aRouteFor(named('created')))
   await remove(aRouteFor(named('deleted')))
   // The older the copy, the longer a watch from what was seen last would be silent.
-  for (let i = 0; i < 20; i++) await kubectl(['label', 'ns', namespace, `turn=${i}`, '--overwrite'])
+  for (let turn = 0; turn < 15; turn++) await relabel(turn)
+  const last = await relabel(15)
   await served(replicas, 'otherwise', 'created')
   await notServed(replicas, 'deleted', 'changed')
 
@@ -315,4 +316,13 @@ async function restored(t: Test, { replicas, named }: Faults) {
   await served(replicas, 'after')
   await remove(...['after', 'changed', 'deleted'].map(name => aRouteFor(named(name))))
   await notServed(replicas, 'after', 'changed', 'deleted')
+  // Whoever else watches here heard nothing since: up to the version that was the last.
+  for (let turn = 16; (await relabel(turn)) <= last; turn++);
+}
+
+/** One more version of the cluster; answers which. */
+async function relabel(turn: number): Promise<number> {
+  const version = '-o=jsonpath={.metadata.resourceVersion}'
+  const { output } = await succeed(['label', 'namespace', namespace, `turn=${turn}`, '--overwrite', version])
+  return Number(output)
 }
