@@ -13,6 +13,9 @@ const testbed = () => join(process.env.GATEWRIGHT_TESTBED ?? join(root, '../shar
 const gatewayApi = () =>
   join(process.env.TESTBED_CACHE ?? join(homedir(), '.cache/gatewright-testbed'), 'crds/v1.6.3/experimental')
 
+/** No cluster could be brought up; nothing was tested. */
+export class NoCluster extends Failed {}
+
 /** Why no cluster can be had here; `undefined` when one can. */
 export async function whyNoCluster() {
   if (process.env.GATEWRIGHT_TEST_KUBECONFIG) return undefined
@@ -61,7 +64,7 @@ export async function withCluster(work) {
 async function up(name) {
   const { code, output, printed } = await capture(testbed(), ['up', '--name', name])
   const [, kubeconfig] = /export KUBECONFIG=(\S+)/.exec(printed) ?? []
-  if (code !== 0 || !kubeconfig) throw new Failed(`the testbed does not come up:\n${output}`)
+  if (code !== 0 || !kubeconfig) throw new NoCluster(`the testbed does not come up here:\n${output}`)
   const crds = ['apply', '--server-side', '-f', gatewayApi()]
   const applied = await capture('kubectl', crds, { env: { ...process.env, ...administrator(kubeconfig) } })
   if (applied.code !== 0) throw new Failed(`the Gateway API cannot be installed:\n${applied.output}`)

@@ -4,7 +4,7 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { whyNoCluster, withCluster } from './bed.mjs'
+import { NoCluster, whyNoCluster, withCluster } from './bed.mjs'
 import { Failed, bin, main, root, start, step } from './steps.mjs'
 import { fromSource, setup, setupEnvoy } from './setup.mjs'
 import { Tally, closingLine } from './tally.mjs'
@@ -56,16 +56,23 @@ async function runHere(files, environment) {
 async function runOnCluster(files, environment) {
   if (files.length === 0) return undefined
   const why = await whyNoCluster()
-  if (why !== undefined) {
-    console.log(`• tests on a cluster: skipped, ${why}`)
-    return { tally: { failures: [] }, counts: { passed: 0, failed: 0, skipped: 1 } }
+  if (why !== undefined) return skipped(why)
+  try {
+    return await withCluster(({ environment: reached, before }) =>
+      step(`tests of ${files.length} files on a cluster`, () =>
+        // They share the one API server.
+        runTests(['--jobs=1', ...files], { ...environment, ...reached }, before),
+      ),
+    )
+  } catch (error) {
+    if (error instanceof NoCluster) return skipped(error.message)
+    throw error
   }
-  return withCluster(({ environment: reached, before }) =>
-    step(`tests of ${files.length} files on a cluster`, () =>
-      // They share the one API server.
-      runTests(['--jobs=1', ...files], { ...environment, ...reached }, before),
-    ),
-  )
+}
+
+function skipped(why) {
+  console.log(`• tests on a cluster: skipped, ${why}`)
+  return { tally: { failures: [] }, counts: { passed: 0, failed: 0, skipped: 1 } }
 }
 
 function report(runs) {
