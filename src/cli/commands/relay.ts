@@ -2,7 +2,7 @@ import { Option } from 'commander'
 import type { AddCommand } from '../context.js'
 import { UsageError, help } from '../context.js'
 import { terminalLog } from '../log.js'
-import { address, clusterFiles, logLevel, several, type ClusterFiles, type LogOption } from '../options.js'
+import { address, clusterFiles, logLevel, replicas, type ClusterFiles, type LogOption } from '../options.js'
 import { relayUntilStopped } from '../serving.js'
 import type { RelayStart } from '../pipeline.js'
 
@@ -24,7 +24,7 @@ export const addRelay: AddCommand = (program, context, done) => {
     .addOption(
       new Option('--target <url>', 'a replica, or a name that all have; may be repeated')
         .default([], 'none')
-        .argParser(several),
+        .argParser(replicas),
     )
     .addOption(new Option('--target-ca <file>', 'authority of the certificates of targets'))
     .addOption(new Option('--target-server-name <name>', 'name in the certificates of targets'))

@@ -1,4 +1,4 @@
-import { Option } from 'commander'
+import { Option, type Command } from 'commander'
 import type { AddCommand } from '../context.js'
 import { UsageError, help } from '../context.js'
 import { terminalLog } from '../log.js'
@@ -9,7 +9,7 @@ import {
   listenerAddress,
   logLevel,
   ops,
-  several,
+  replicas,
   seconds,
   type AddressOptions,
   type ClusterFiles,
@@ -54,10 +54,10 @@ export const addServe: AddCommand = (program, context, done) => {
 gatewright serve --kubeconfig ~/.kube/config
 gatewright serve --role webhook --http 0.0.0.0:9443 --tls-cert tls.crt --tls-key tls.key --peer gatewright:9443`),
     )
-    .action(async (directory: string | undefined, options: ServeOptions) => {
+    .action(async (directory: string | undefined, options: ServeOptions, asked: Command) => {
+      if (directory !== undefined) refuseClusterOptions(asked)
       const shared = httpOptions(options, context.terminal)
       if (options.role === 'webhook') {
-        if (directory !== undefined) throw new UsageError('--role webhook serves a cluster: name no folder')
         done(await webhookUntilStopped(context, { ...shared, from: access(options) }))
       } else {
         const { xds, listenerAddress } = options
@@ -67,12 +67,25 @@ gatewright serve --role webhook --http 0.0.0.0:9443 --tls-cert tls.crt --tls-key
     })
 }
 
+/** What says how a cluster is read says nothing of a folder: it would be passed over without a word. */
+function refuseClusterOptions(asked: Command): void {
+  const given = clusterOptions().filter(
+    option => asked.getOptionValueSource(option.attributeName()) === 'cli',
+  )
+  const flags = given.map(({ long }) => long).join(', ')
+  if (flags !== '')
+    throw new UsageError(`${flags}: these are of a cluster, and a folder is served: leave them or it out`)
+}
+
 function securityOptions(): readonly Option[] {
   return [
     new Option('--tls-cert <file>', 'certificate of the HTTP server, read again when it changes'),
     new Option('--tls-key <file>', 'its key'),
     new Option('--client-ca <file>', 'whoever has a certificate of this authority may relay events'),
-    new Option('--token-file <file>', 'whoever sends the token in it may relay events'),
+    new Option(
+      '--token-file <file>',
+      'whoever sends the token in it may relay events; of a folder: may call everything',
+    ),
     new Option('--hmac-file <file>', 'whoever signs with the key in it may relay events'),
   ]
 }
@@ -88,7 +101,7 @@ function clusterOptions(): readonly Option[] {
       .argParser(seconds),
     new Option('--peer <host:port>', 'every serving replica, told of what is admitted; may be repeated')
       .default([], 'none')
-      .argParser(several),
+      .argParser(replicas),
     new Option('--peer-ca <file>', 'authority of the certificates of peers'),
     new Option('--peer-server-name <name>', 'name in the certificates of peers'),
     new Option('--peer-token-file <file>', "token for peers; default in a pod: its ServiceAccount's"),

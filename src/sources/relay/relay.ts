@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { silentLog, systemClock } from '../../core/index.js'
 import type { KindId } from '../../core/index.js'
 import { resolveByDns } from './addresses.js'
@@ -11,12 +12,14 @@ import { Watcher } from './watcher.js'
 
 /**
  * Begins to list, watch and tell every target. Nothing that fails later ends it: kinds and targets are tried again, each
- * on its own. Throws where a target is no http(s):// URL.
+ * on its own. Throws where a target is neither `host:port` nor an http(s):// URL.
  */
 export function startRelay(options: RelayOptions): Relay {
   const { client, kinds, targets, bufferBytes = 64 << 20, resolve = resolveByDns } = options
   const { clock = systemClock, log = silentLog } = options
   const closing = new AbortController()
+  // Every kind waits for it, and there are more than the ten that Node takes for a leak.
+  setMaxListeners(0, closing.signal)
   const shared = { clock, log, instruments: instrumentsOf(options.metrics) }
   const watchers = new Map<KindId, Watcher>()
   const onOwed = (outbox: Outbox, of?: ReadonlySet<KindId>) => {
