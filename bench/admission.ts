@@ -150,7 +150,7 @@ async function addressOf(child: ChildProcessByStdio<null, Readable, null>): Prom
   return (
     address
       .toString()
-      .replace(/^HTTP +/, '')
+      .replace(/^HTTP +http:\/\//, '')
       .split('\n', 1)[0] ?? ''
   )
 }

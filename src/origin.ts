@@ -56,13 +56,16 @@ export async function openOrigin(
 /** @param allowPartial - a state without the files that have never been good is complete enough */
 function folderOrigin(directory: Directory, allowPartial: boolean): Origin {
   let read = false
+  const ready = directory.ready.then(() => void (read = true))
+  // Whoever awaits it hears of a failure; until then there is nobody.
+  ready.catch(() => undefined)
   const incomplete = () => (allowPartial ? [] : directory.incomplete())
   const degraded = () => {
     const errors = directory.problems().filter(({ severity }) => severity === 'error')
     return errors.map(({ place, message }) => ({ source: place?.file ?? 'directory', message }))
   }
   return {
-    ready: directory.ready.then(() => void (read = true)),
+    ready,
     complete: () => read && incomplete().length === 0,
     waitingFor: () =>
       incomplete().map(

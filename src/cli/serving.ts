@@ -1,7 +1,7 @@
 import { parseLocator } from '../core/index.js'
 import type { CommandContext, ExitCode } from './context.js'
 import { exitCodes } from './context.js'
-import type { RelayStart, Running, Served, StartOptions, WebhookOptions } from './pipeline.js'
+import type { HttpOptions, RelayStart, Running, Served, StartOptions, WebhookOptions } from './pipeline.js'
 import type { Terminal } from './terminal.js'
 import { problemLines } from './text.js'
 
@@ -11,7 +11,7 @@ export async function serveUntilStopped(context: CommandContext, options: StartO
   const pipeline = await context.pipeline()
   const isLocal = options.envoy !== undefined
   return untilStopped(terminal, isLocal, pipeline.start(options), async (running, interrupted) => {
-    terminal.out(`${serverLines(running)}xDS   ${running.xds}\n`)
+    terminal.out(`${serverLines(running, options)}xDS   ${running.xds}\n`)
     terminal.err(problemLines(running.problems(), terminal.colour) + waitingLine(running))
     const ready = running.ready().then(() => terminal.out(`${gatewayLines(running)}ready\n`))
     await Promise.race([ready, interrupted])
@@ -25,7 +25,7 @@ export async function webhookUntilStopped(
 ): Promise<ExitCode> {
   const webhook = await context.webhook()
   return untilStopped(context.terminal, false, webhook.start(options), served => {
-    context.terminal.out(serverLines(served))
+    context.terminal.out(serverLines(served, options))
   })
 }
 
@@ -66,8 +66,12 @@ async function untilStopped<T extends Stoppable>(
   return exitCodes.ok
 }
 
-function serverLines({ http, ops }: Served): string {
-  return `HTTP  ${http}\n${ops === undefined ? '' : `ops   ${ops}\n`}`
+function serverLines({ http, ops }: Served, { tls }: HttpOptions): string {
+  const lines = [
+    `HTTP  ${tls ? 'https' : 'http'}://${http}`,
+    ...(ops === undefined ? [] : [`ops   http://${ops}`]),
+  ]
+  return lines.map(line => `${line}\n`).join('')
 }
 
 function waitingLine(running: Running): string {
