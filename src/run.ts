@@ -53,15 +53,8 @@ async function started(options: StartOptions, closing: Closing): Promise<Running
   const shell = { store, clock, log, metrics }
   const wanted = wantedOf(engine, model.wanted)
   const { origin, opened } = await openOrigin({ ...shell, from, kinds: servedKinds, wanted }, closing)
-  const loop = new Loop({
-    store,
-    derivation,
-    publisher,
-    reporter,
-    complete: () => origin.complete(),
-    log,
-    metrics,
-  })
+  const complete = () => origin.complete()
+  const loop = new Loop({ ...shell, derivation, publisher, reporter, complete })
   closing.add(() => loop.close())
 
   const intake = takeIn({ ...shell, origin, opened, wanted }, closing)
@@ -72,7 +65,10 @@ async function started(options: StartOptions, closing: Closing): Promise<Running
     const proxies = await startProxies({ ...proxiesOptions(options.envoy, xdsAddress), clock, log })
     local.proxies = proxies
     closing.add(() => proxies.close())
-    closing.add(loop.subscribe(() => loop.published && proxies.want([...references.gateways.keys()])))
+    const want = () => loop.published && proxies.want([...references.gateways.keys()])
+    closing.add(loop.subscribe(want))
+    // The state may have been whole, and published, before they were looked for.
+    want()
   }
   closing.add(origin.subscribe(() => loop.release()))
   closing.add(repeat(clock, reconcileMs, () => answers.reconcile()))

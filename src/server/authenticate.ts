@@ -83,7 +83,8 @@ export async function hmac(path: string, options: SecretFileOptions = {}): Promi
   const { clock = systemClock } = options
   const seen = new SeenSignatures()
   return {
-    offer: '`X-Gatewright-Timestamp` and `X-Gatewright-Signature` (HMAC-SHA256 of the body)',
+    offer:
+      '`X-Gatewright-Timestamp` and `X-Gatewright-Signature` (HMAC-SHA256 of the timestamp, a dot and the body)',
     async judge({ headers, body }) {
       if (headers['x-gatewright-signature'] === undefined) return undefined
       if (body === undefined) return 'body'
