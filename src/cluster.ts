@@ -1,5 +1,6 @@
 import type { ClusterAccess } from './cli/index.js'
 import type { Closing } from './closing.js'
+import { credentialsOf } from './credentials.js'
 import type { Clock, KindId, KubeObject, Locator, Log, Metrics } from './core/index.js'
 import { parseLocator } from './core/index.js'
 import { connect, connectLater, type ConnectOptions, type KubeClient } from './kube/index.js'
@@ -31,7 +32,7 @@ export interface OpenCluster {
 /** Connects to the API server of `access` and follows it. Throws NO_CLUSTER where none is configured. */
 export async function openCluster(parts: ClusterParts, closing: Closing): Promise<OpenCluster> {
   const { access, kinds, wanted, store, firstMs = 0, ...shell } = parts
-  const { kubeconfig, context, periodMs, peers, peerCredentials: credentials } = access
+  const { kubeconfig, context, periodMs, peers, peerCredentials } = access
   const options: ConnectOptions = {
     ...shell,
     ...(kubeconfig !== undefined && { kubeconfig }),
@@ -41,7 +42,7 @@ export async function openCluster(parts: ClusterParts, closing: Closing): Promis
   closing.add(() => client.close())
   const cluster = createCluster({ client, store, kinds, wanted, periodMs, firstMs, ...shell })
   closing.add(() => cluster.close())
-  const forwarder = createForwarder({ peers, credentials, ...shell })
+  const forwarder = createForwarder({ peers, credentials: credentialsOf(client, peerCredentials), ...shell })
   closing.add(() => forwarder.close())
   return {
     client,

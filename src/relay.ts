@@ -1,5 +1,6 @@
 import type { Relaying, RelayStart } from './cli/index.js'
 import { startedWith } from './closing.js'
+import { credentialsOf } from './credentials.js'
 import { createMetrics, systemClock } from './core/index.js'
 import { serveOps } from './http.js'
 import { servedKinds } from './kinds/index.js'
@@ -19,7 +20,8 @@ export function start(options: RelayStart): Promise<Relaying> {
       ...(context !== undefined && { context }),
     })
     closing.add(() => client.close())
-    const relay = startRelay({ client, kinds: servedKinds, targets, credentials, ...shell })
+    const shown = credentialsOf(client, credentials)
+    const relay = startRelay({ ...shell, client, kinds: servedKinds, targets, credentials: shown })
     closing.add(() => relay.close())
     const readiness = () => ({
       ready: relay.ready(),

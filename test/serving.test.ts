@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { ClusterAccess } from '../src/cli/index.js'
+import { credentialsOf } from '../src/credentials.js'
 import { silentLog, type KubeObject } from '../src/core/index.js'
 import { ids } from '../src/kinds/index.js'
 import { start as startRelay } from '../src/relay.js'
@@ -205,6 +206,14 @@ t.test('nothing is published, and readiness says why, until every kind has been 
   await replica.reconcile()
   await replica.ready()
   t.equal((await ask(replica.http, '/readyz')).status, 200)
+})
+
+t.test('in a pod its own token is shown, unless something else is named', t => {
+  const file = '/var/run/secrets/kubernetes.io/serviceaccount/token'
+  t.same(credentialsOf({ inCluster: true }, { caFile: 'ca' }), { caFile: 'ca', tokenFile: file })
+  t.same(credentialsOf({ inCluster: true }, { hmacFile: 'key' }), { hmacFile: 'key' })
+  t.same(credentialsOf({ inCluster: false }, {}), {})
+  t.end()
 })
 
 t.test('a relay brings what no review tells of', async t => {

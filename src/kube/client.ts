@@ -23,7 +23,7 @@ import type {
 import { watchChanges } from './watch.js'
 
 /** Where a pod's own token is. */
-const podToken = '/var/run/secrets/kubernetes.io/serviceaccount/token'
+export const podTokenFile = '/var/run/secrets/kubernetes.io/serviceaccount/token'
 
 /**
  * A client of the API server that the options name. It asks nothing yet: an API server that is away shows at the first
@@ -56,7 +56,7 @@ async function loadConfig(options: ConnectOptions, inCluster: boolean): Promise<
     else loadFiles(config, options.kubeconfig === undefined ? file.split(delimiter) : [file])
   } catch (cause) {
     const [why = ''] = (cause as Error).message.split('\n', 1)
-    throw new Fault('NO_CLUSTER', `${inCluster ? podToken : file} cannot be used (${why})`, { cause })
+    throw new Fault('NO_CLUSTER', `${inCluster ? podTokenFile : file} cannot be used (${why})`, { cause })
   }
   if (context === undefined) return config
   if (config.getContextObject(context) === null)

@@ -187,10 +187,17 @@ class ListedCluster implements Cluster {
       if (message === undefined) {
         this.#failing.delete(kind)
         this.#known.add(kind)
-        this.#absences.set(kind, absent.includes(kind) ? (this.#absences.get(kind) ?? 0) + 1 : 0)
+        this.#noteAbsence(kind, absent.includes(kind))
       } else this.#failing.set(kind, message)
     }
     this.#retry()
+  }
+
+  #noteAbsence(kind: KindId, isAbsent: boolean): void {
+    const before = this.#absences.get(kind) ?? 0
+    this.#absences.set(kind, isAbsent ? before + 1 : 0)
+    if (isAbsent && before === 0)
+      this.#log.warn({ kind }, 'it is not installed: its CRD is looked for at every list')
   }
 
   /** A kind that failed is not left alone for a whole period. */
