@@ -17,6 +17,8 @@ export const faults = {
   ENVOY_EXITED: 'see its last lines; it is started again with a growing delay',
   NO_CLUSTER: 'name a kubeconfig that can be used with --kubeconfig or KUBECONFIG, or run in a pod',
   UNREACHABLE_API_SERVER: 'is the API server up, and may this machine reach it? It is tried again',
+  UNTRUSTED:
+    'it answers, and its certificate is refused: name the authority that signed it, and see that it is valid now and for this name',
   UNREACHABLE: 'the address did not answer: is `gatewright serve` running there?',
 } as const
 
@@ -29,4 +31,13 @@ export class Fault extends Error {
     this.name = 'Fault'
     this.code = code
   }
+}
+
+/** How OpenSSL and Node name a certificate that they refuse. */
+const refusals = /^(CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|ERR_TLS_CERT_ALTNAME)/
+
+/** A call that failed: UNTRUSTED where the peer's certificate is refused, else what the caller calls it. */
+export function callFault(code: FaultCode, what: string, cause: unknown): Fault {
+  const { code: reason = '' } = cause as { readonly code?: string }
+  return new Fault(refusals.test(reason) ? 'UNTRUSTED' : code, what, { cause })
 }

@@ -5,7 +5,7 @@ export { groupOf, kindId, kindIdOf, locator, locatorOf, parseLocator, section } 
 export type { Place, Problem } from './problem.js'
 export { problemText } from './problem.js'
 export type { FaultCode } from './errors.js'
-export { Fault, faults } from './errors.js'
+export { Fault, callFault, faults } from './errors.js'
 export type { Clock, ManualClock } from './clock.js'
 export { manualClock, systemClock } from './clock.js'
 export type { Log, LogLevel } from './log.js'

@@ -2,7 +2,7 @@ import * as http from 'node:http'
 import * as https from 'node:https'
 import type { IncomingMessage, OutgoingHttpHeaders, RequestOptions } from 'node:http'
 import type { KubeConfig } from '@kubernetes/client-node'
-import { Fault } from '../core/index.js'
+import { Fault, callFault } from '../core/index.js'
 
 /** One request to the API server. */
 export interface Call {
@@ -106,7 +106,7 @@ export class Connection {
   unreachable(method: string, path: string, cause: unknown): Fault {
     if (cause instanceof Fault) return cause
     const what = `${method} ${path.split('?', 1)[0] ?? ''} at ${this.server.origin} failed (${whyFailed(cause)})`
-    return new Fault('UNREACHABLE_API_SERVER', what, { cause })
+    return callFault('UNREACHABLE_API_SERVER', what, cause)
   }
 
   #authenticated(): Promise<RequestOptions> {

@@ -387,7 +387,8 @@ t.test('what a real Envoy does with the rules', async t => {
 
   t.test('HTTP/1.0, which health checks and older proxies speak, is answered', async t => {
     const socket = connectTcp(port, '127.0.0.1')
-    socket.end('GET /foo HTTP/1.0\r\nHost: match.example.com\r\n\r\n')
+    // Envoy may take a connection that is half closed for one that is gone.
+    socket.write('GET /foo HTTP/1.0\r\nHost: match.example.com\r\n\r\n')
     let answer = ''
     for await (const part of socket) answer += String(part)
     t.match(answer, /^HTTP\/1\.\d 200 /)

@@ -376,7 +376,6 @@ spec:
       /^merge-bomb.yaml:1:1: Excessive alias count/,
       /^no-kind.yaml:1:1 kind: Required value/,
       /^no-name.yaml:3:1 metadata.name: Required value/,
-      /^no-name.yaml:4:1 spec.ports: Required value/,
       /^scalar.yaml:1:1: Invalid value: must be an object/,
       /^tab.yaml:4:1: Tabs are not allowed/,
       /^unknown-alias.yaml:1:1: Unresolved alias .*\)$/,

@@ -2,7 +2,7 @@ import * as http from 'node:http'
 import * as https from 'node:https'
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
-import { Fault } from '../../core/index.js'
+import { Fault, callFault } from '../../core/index.js'
 import type { Clock } from '../../core/index.js'
 import { hostOf } from './addresses.js'
 import type { Destination } from './addresses.js'
@@ -44,7 +44,7 @@ export class Caller {
       if (cause instanceof Fault) throw cause
       const { code, message } = cause as { code?: string; message: string }
       const why = late.signal.aborted ? `no answer within ${this.#timeoutMs} ms` : (code ?? message)
-      throw new Fault('UNREACHABLE', `POST ${this.#destination.name} failed (${why})`, { cause })
+      throw callFault('UNREACHABLE', `POST ${this.#destination.name} failed (${why})`, cause)
     } finally {
       undo()
     }
