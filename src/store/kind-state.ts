@@ -110,8 +110,7 @@ export class KindState {
       return isNewer(version, held.version, asOf) ? undefined : 'stale'
     }
     const deletedAt = this.past.deletedAt(key)
-    if (deletedAt !== undefined && (version === deletedAt || !isNewer(version, deletedAt, asOf)))
-      return 'stale'
+    if (deletedAt !== undefined && !isNewer(version, deletedAt, asOf)) return 'stale'
     return held === undefined && this.past.hides(key, version, asOf) ? 'hint' : undefined
   }
 }
