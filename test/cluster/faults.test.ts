@@ -15,7 +15,7 @@ import { answers, answersNot, ask, edgePort, setStage, tell, type Stage } from '
 const skip = whyNoBed()
 const namespace = `faults-${randomUUID().slice(0, 8)}`
 const crds = join(new URL('../../', import.meta.url).pathname, 'charts/gatewright/crds')
-const relayAt = 22
+const [relayAt, newcomerAt] = [22, 23] as const
 
 t.setTimeout(600_000)
 
@@ -30,8 +30,10 @@ void t.test('a cluster in which things go wrong', { skip, timeout: 600_000 }, as
   const story = (name: string, run: (t: Test, faults: Faults) => Promise<void>) =>
     t.test(name, t =>
       tell(t, stage, async () => {
-        await run(t, { ...stage, relay })
-        await asListed(t, stage.replicas)
+        const faults = { ...stage, relay }
+        await run(t, faults)
+        await asListed(t, faults.replicas)
+        await asDerivedAnew(t, faults)
       }),
     )
   await story('the API server is away, and comes back', restarted)
@@ -106,14 +108,31 @@ async function asListed(t: Test, replicas: readonly Replica[]) {
     )
   const held = (each: Replica) =>
     each.ask<{ readonly items: readonly Item[] }>('/v1/resources').then(({ items }) => itemsOf(items))
-  const all = await eventually(
-    () => Promise.all([listed(), ...replicas.map(held)]),
-    ([first, ...others]) => others.every(other => other.join() === first.join()),
-    20_000,
-  ).catch(() => Promise.all([listed(), ...replicas.map(held)]))
-  const [first, ...others] = all
+  const first = await agree(t, 'what kubectl lists', () => Promise.all([listed(), ...replicas.map(held)]))
   t.ok(first.length > 5)
-  for (const other of others) t.strictSame(other, first, 'what kubectl lists')
+}
+
+/** Who starts now, and knows nothing of what was, gives proxies the same as both. */
+async function asDerivedAnew(t: Test, { installation, replicas }: Faults) {
+  const newcomer = await installation.serve({ last: newcomerAt })
+  try {
+    const all = [newcomer, ...replicas]
+    const first = await agree(t, 'what is derived anew', () => Promise.all(all.map(each => each.xds())))
+    t.ok(first.length > 0)
+  } finally {
+    await newcomer.program.kill()
+  }
+}
+
+/** All come to say what the first says; resolves with that. */
+async function agree(t: Test, what: string, ask: () => Promise<readonly (readonly string[])[]>) {
+  const [first = [], ...others] = await eventually(
+    ask,
+    ([first, ...others]) => others.every(other => other.join() === first?.join()),
+    20_000,
+  ).catch(ask)
+  for (const other of others) t.strictSame(other, first, what)
+  return first
 }
 
 async function restarted(t: Test, { replicas, named }: Faults) {
