@@ -1,6 +1,6 @@
 import type { Collection, Context, Engine, Index } from '../collections/index.js'
-import { ids, type Condition, type Gateway } from '../kinds/index.js'
-import { covers, keyOf, type Listener, type Reason, type References } from '../topology/index.js'
+import { covers, ids, type Condition, type Gateway } from '../kinds/index.js'
+import { keyOf, type Listener, type Reason, type References } from '../topology/index.js'
 import type { ListenerCertificates } from './certificates.js'
 import { conditionsOf, type Conditions } from './conditions.js'
 import { whyGatewayRefused } from './gateway-refusal.js'

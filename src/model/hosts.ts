@@ -1,6 +1,7 @@
 import type { Locator } from '../core/index.js'
 import type { Collection, Context, Engine, Index } from '../collections/index.js'
-import { mostSpecific, widerHostnames, type References } from '../topology/index.js'
+import { mostSpecific, widerHostnames } from '../kinds/index.js'
+import type { References } from '../topology/index.js'
 import { takesEverything } from './matches.js'
 import type { PlannedRule, RoutePlan } from './plan.js'
 import { byPrecedence, type Ranked } from './precedence.js'

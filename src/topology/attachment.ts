@@ -2,12 +2,12 @@ import { locator, type Locator } from '../core/index.js'
 import type { Collection, Context } from '../collections/index.js'
 import {
   ids,
+  meetingHostnames,
+  selects,
   type HTTPRoute,
-  type LabelSelector,
   type Namespace,
   type ParentReference,
 } from '../kinds/index.js'
-import { meetingHostnames } from './hostnames.js'
 import { keyOf } from './listeners.js'
 import type { Attachment, Listener, Reason, RouteAttachments } from './types.js'
 
@@ -85,18 +85,6 @@ function whyNoCommonHostname({ route, listener }: Attempt): Reason | undefined {
   if (meetingHostnames(listener.hostname, route.spec.hostnames).length > 0) return undefined
   const message = `none of the route's hostnames is one of listener ${listener.name} (${listener.hostname ?? '*'})`
   return { reason: 'NoMatchingListenerHostname', message }
-}
-
-/** Whether labels meet a selector (meta/v1 LabelSelector): all of its requirements; an empty one meets all. */
-export function selects(selector: LabelSelector, labels: Readonly<Record<string, string>>): boolean {
-  const equalities = Object.entries(selector.matchLabels ?? {})
-  if (!equalities.every(([key, value]) => labels[key] === value)) return false
-  return (selector.matchExpressions ?? []).every(({ key, operator, values = [] }) => {
-    const label = labels[key]
-    if (operator === 'In') return label !== undefined && values.includes(label)
-    if (operator === 'NotIn') return label === undefined || !values.includes(label)
-    return (operator === 'Exists') === (label !== undefined)
-  })
 }
 
 function namespaceOf(object: Locator): string {

@@ -1,6 +1,5 @@
 import t from 'tap'
 import { locatorOf, section } from '../../src/core/index.js'
-import type { GatewayListener, HTTPRoute, ParentReference } from '../../src/kinds/index.js'
 import {
   covers,
   intersect,
@@ -8,7 +7,8 @@ import {
   mostSpecific,
   selects,
   widerHostnames,
-} from '../../src/topology/index.js'
+} from '../../src/kinds/index.js'
+import type { GatewayListener, HTTPRoute, ParentReference } from '../../src/kinds/index.js'
 import {
   aBackend,
   aClass,

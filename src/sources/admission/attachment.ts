@@ -1,8 +1,7 @@
 import type { KindId, KubeObject } from '../../core/index.js'
 import { kindId, kindIdOf, locator } from '../../core/index.js'
-import { groups, ids } from '../../kinds/index.js'
-import type { GatewayListener, LabelSelector, Namespace } from '../../kinds/index.js'
-import { shared } from './hostnames.js'
+import { groups, ids, intersect, selects } from '../../kinds/index.js'
+import type { GatewayListener, Namespace } from '../../kinds/index.js'
 import type { Listening, Parent, Route } from './references.js'
 import { nameOf, namespaceOf } from './references.js'
 import type { Surroundings } from './surroundings.js'
@@ -106,18 +105,6 @@ function labelsOf({ metadata }: Namespace | KubeObject): Readonly<Record<string,
   return { ...metadata.labels, 'kubernetes.io/metadata.name': metadata.name }
 }
 
-/** Whether labels meet a selector (meta/v1 LabelSelector): all of its requirements; an empty one meets all. */
-function selects(selector: LabelSelector, labels: Readonly<Record<string, string>>): boolean {
-  const equalities = Object.entries(selector.matchLabels ?? {})
-  if (!equalities.every(([key, value]) => labels[key] === value)) return false
-  return (selector.matchExpressions ?? []).every(({ key, operator, values = [] }) => {
-    const label = labels[key]
-    if (operator === 'In') return label !== undefined && values.includes(label)
-    if (operator === 'NotIn') return label === undefined || !values.includes(label)
-    return (operator === 'Exists') === (label !== undefined)
-  })
-}
-
 /** `*` for one that names no host. */
 export const hostnameOf = ({ hostname = '' }: GatewayListener) =>
   hostname === '' ? '*' : hostname.toLowerCase()
@@ -128,4 +115,5 @@ export function hostnamesOf({ spec: { hostnames = [] } }: Route): readonly strin
 }
 
 /** The hosts of one hostname of a route that a listener serves. */
-export const metAt = (listener: GatewayListener, hostname: string) => shared(hostnameOf(listener), hostname)
+export const metAt = (listener: GatewayListener, hostname: string) =>
+  intersect(hostnameOf(listener), hostname)

@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../core/index.js'
-import { ids, whyNotRegex } from '../../kinds/index.js'
+import { ids, whyNotRegex, widerHostnames } from '../../kinds/index.js'
 import type {
   GatewayListener,
   HTTPRoute,
@@ -8,7 +8,6 @@ import type {
   HTTPValueMatch,
 } from '../../kinds/index.js'
 import { hostnameOf, hostnamesOf, isTaker, metAt } from './attachment.js'
-import { widerThan } from './hostnames.js'
 import type { Listening } from './references.js'
 import { keyOf, namespaceOf, ownParentsOf, parentsOf } from './references.js'
 import type { Lookup, Surroundings } from './surroundings.js'
@@ -160,7 +159,7 @@ const shadowedByOthers: CrossCheck = {
 
 function shadowAt(route: HTTPRoute, place: Place, spot: Spot, around: Surroundings): Finding | undefined {
   const { parent, listener, host } = spot
-  const hostnames = host === hostnameOf(listener) ? [host, ...widerThan(host)] : [host]
+  const hostnames = host === hostnameOf(listener) ? [host, ...widerHostnames(host)] : [host]
   const rivals = hostnames.flatMap(hostname =>
     around.near(routesByMatch, filedAt(parent, hostname, place.saying), mostRivals),
   ) as HTTPRoute[]
