@@ -23,6 +23,11 @@ export interface Problem {
   readonly place?: Place
 }
 
+/** One line for whoever knows which object it is about: `spec.rules[0]: message`. */
+export function problemLine({ path, message }: Pick<Problem, 'path' | 'message'>): string {
+  return path === '' ? message : `${path}: ${message}`
+}
+
 /** One line for people: `shop.yaml:12:7 httproute…:shop/cart spec.rules[0]: message`. */
 export function problemText(problem: Problem): string {
   const { place, object, path } = problem

@@ -99,6 +99,6 @@ function sameAs({ uid, version }: Named, held: KubeObject | undefined): KubeObje
 }
 
 /** In a restored database a version may come a second time, with another content. */
-function mayBeRestored({ version, since }: RawList): boolean {
+export function mayBeRestored({ version, since }: Pick<RawList, 'version' | 'since'>): boolean {
   return version !== undefined && since !== undefined && compareVersions(version, since) < 0
 }

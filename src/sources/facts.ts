@@ -1,5 +1,5 @@
-import type { Locator, Problem } from '../core/index.js'
-import { kindId, groupOf, locator } from '../core/index.js'
+import type { Locator } from '../core/index.js'
+import { kindId, groupOf, locator, problemLine } from '../core/index.js'
 import { kindOf } from '../kinds/index.js'
 import type { StoreEvent } from '../store/index.js'
 import { isVersion } from '../store/index.js'
@@ -65,8 +65,4 @@ export function nameOf(value: Fields): Named | { readonly message: string } {
     return { message: `metadata.resourceVersion of ${of} must be a decimal number` }
   }
   return { locator: of, uid: textOf(metadata, 'uid'), version }
-}
-
-function problemLine({ path, message }: Problem): string {
-  return path === '' ? message : `${path}: ${message}`
 }

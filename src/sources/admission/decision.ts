@@ -1,5 +1,5 @@
 import type { KubeObject, Locator, Problem } from '../../core/index.js'
-import { kindIdOf, systemClock } from '../../core/index.js'
+import { kindIdOf, problemLine, systemClock } from '../../core/index.js'
 import { kindOf } from '../../kinds/index.js'
 import type { KindRow } from '../../kinds/index.js'
 import { checkObject } from '../check.js'
@@ -9,7 +9,7 @@ import { Reads } from './reads.js'
 import type { Surroundings } from './surroundings.js'
 import { surroundingsOf, withFresh } from './surroundings.js'
 import type { AdmissionOptions, AdmissionRequest, CrossCheck, Decision, Finding } from './types.js'
-import { admitted, denied, isKubeObject, line, withHint } from './verdict.js'
+import { admitted, denied, isKubeObject, withHint } from './verdict.js'
 
 const allowed: Decision = { verdict: { allowed: true } }
 
@@ -32,11 +32,11 @@ export function decideAdmission(
   const errors = problems.filter(isDenial)
   if (errors.length > 0 || object === undefined) return { verdict: denied(request, row, errors) }
   if (kindIdOf(object) !== row.id) return { verdict: denied(request, row, [otherKind(object, row)]) }
-  const warnings = problems.filter(problem => !isDenial(problem)).map(line)
+  const warnings = problems.filter(problem => !isDenial(problem)).map(problemLine)
   const conclude = ({ denials, oddities }: Outcome): Decision =>
     denials.length > 0
       ? { verdict: denied(request, row, denials) }
-      : withHint(admitted([...warnings, ...oddities.map(line)]), request, row, object)
+      : withHint(admitted([...warnings, ...oddities.map(problemLine)]), request, row, object)
   const outcome = askAround(object, row, options)
   return outcome instanceof Promise ? outcome.then(conclude) : conclude(outcome)
 }

@@ -62,11 +62,7 @@ export function parentsOf(route: Route): readonly Parent[] {
 
 export function parentAt(from: KubeObject, ref: ParentReference, path: string): Parent {
   return {
-    path,
-    group: ref.group ?? groups.gatewayApi,
-    kind: ref.kind ?? 'Gateway',
-    namespace: ref.namespace ?? namespaceOf(from),
-    name: ref.name,
+    ...referenceAt(from, ref, path, { group: groups.gatewayApi, kind: 'Gateway' }),
     port: ref.port,
     sectionName: ref.sectionName === '' ? undefined : ref.sectionName,
   }
@@ -93,14 +89,7 @@ function mirrorsAt(filters: readonly HTTPRouteFilter[] = [], path: string) {
 }
 
 function backendAt(from: KubeObject, ref: BackendObjectReference, path: string): Reference {
-  return {
-    path,
-    group: ref.group ?? '',
-    kind: ref.kind ?? 'Service',
-    namespace: ref.namespace ?? namespaceOf(from),
-    name: ref.name,
-    port: ref.port,
-  }
+  return { ...referenceAt(from, ref, path, { group: '', kind: 'Service' }), port: ref.port }
 }
 
 /** A Gateway or a ListenerSet. */
@@ -117,12 +106,22 @@ export function certificatesOf(object: Listening): readonly Reference[] {
 }
 
 export function secretAt(from: KubeObject, ref: SecretReference, path: string): Reference {
+  return referenceAt(from, ref, path, { group: '', kind: 'Secret' })
+}
+
+/** A reference with what it leaves out. */
+function referenceAt(
+  from: KubeObject,
+  { group, kind, namespace, name }: SecretReference,
+  path: string,
+  preset: { readonly group: string; readonly kind: string },
+): Reference {
   return {
     path,
-    group: ref.group ?? '',
-    kind: ref.kind ?? 'Secret',
-    namespace: ref.namespace ?? namespaceOf(from),
-    name: ref.name,
+    group: group ?? preset.group,
+    kind: kind ?? preset.kind,
+    namespace: namespace ?? namespaceOf(from),
+    name,
   }
 }
 

@@ -1,5 +1,5 @@
 import type { KubeObject, Locator, Problem } from '../../core/index.js'
-import { locator } from '../../core/index.js'
+import { locator, problemLine } from '../../core/index.js'
 import type { KindRow } from '../../kinds/index.js'
 import { isFields, textOf } from '../message.js'
 import type { AdmissionRequest, AdmissionStatus, AdmissionVerdict, Decision } from './types.js'
@@ -54,7 +54,7 @@ export function denied(
 ): AdmissionVerdict {
   const name =
     request.name ?? (isKubeObject(request.object) ? textOf({ ...request.object.metadata }, 'name') : '') ?? ''
-  const [only, ...others] = errors.map(line)
+  const [only, ...others] = errors.map(problemLine)
   const why = others.length === 0 ? (only ?? 'it has no name') : `[${[only, ...others].join(', ')}]`
   const kind = row.group === '' ? row.kind : `${row.kind}.${row.group}`
   return {
@@ -66,10 +66,6 @@ export function denied(
       details: { group: row.group, kind: row.kind, name, causes: errors.map(cause) },
     },
   }
-}
-
-export function line({ path, message }: Pick<Problem, 'path' | 'message'>): string {
-  return path === '' ? message : `${path}: ${message}`
 }
 
 /** field.ErrorType of apimachinery, which its messages begin with. */

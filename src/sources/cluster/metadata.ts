@@ -1,7 +1,7 @@
 import type { KindId, KubeObject, Locator } from '../../core/index.js'
 import type { KindList, Store } from '../../store/index.js'
-import { compareVersions } from '../../store/index.js'
 import type { RejectedItem } from '../checked-list.js'
+import { mayBeRestored } from '../checked-list.js'
 import { nameOf } from '../facts.js'
 import { isFields } from '../message.js'
 import { kindOfKey } from '../wanted.js'
@@ -60,11 +60,6 @@ async function versionsOf(items: readonly unknown[], pause: () => Promise<void>)
     await pause()
   }
   return { versions, rejected }
-}
-
-/** In a restored database a version may come a second time, with another content. */
-function mayBeRestored({ version, since }: Listed & { readonly since: string | undefined }): boolean {
-  return version !== undefined && since !== undefined && compareVersions(version, since) < 0
 }
 
 async function lookedAt(key: Locator, { referenced, onRead }: Sources): Promise<Selected> {
