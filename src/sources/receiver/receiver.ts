@@ -201,7 +201,9 @@ class Delivery {
     const facts = this.#facts
     this.#facts = []
     if (facts.length === 0) return
-    this.#count(await applySliced(this.#options.store, facts), key => newestOf(facts, key))
+    const applied = await applySliced(this.#options.store, facts)
+    const newest = applied.hints.length > 0 ? newestVersions(facts) : undefined
+    this.#count(applied, key => newest?.get(key))
   }
 
   /** @param versionOf - the version at which an object was told of that is to be read back */
@@ -223,9 +225,13 @@ class Delivery {
   }
 }
 
-function newestOf(facts: readonly StoreEvent[], key: Locator): string | undefined {
-  return facts
-    .filter(fact => fact.type === 'upsert' && locatorOf(fact.object) === key)
-    .map(fact => ('version' in fact ? fact.version : undefined))
-    .reduce(newer, undefined)
+/** Of each object that was told to be there, the newest version. */
+function newestVersions(facts: readonly StoreEvent[]): ReadonlyMap<Locator, string | undefined> {
+  const versions = new Map<Locator, string | undefined>()
+  for (const fact of facts) {
+    if (fact.type !== 'upsert') continue
+    const key = locatorOf(fact.object)
+    versions.set(key, newer(versions.get(key), fact.version))
+  }
+  return versions
 }

@@ -16,10 +16,25 @@ const forms: readonly (readonly [RegExp, (name: string, value: string) => Requir
  * text is none.
  */
 export function parseSelector(text: string): Requirement | undefined {
-  const parts = text.split(/,(?![^(]*\))/).map(part => part.trim())
+  const parts = partsOf(text).map(part => part.trim())
   const requirements = parts.filter(part => part !== '').map(requirementOf)
   if (requirements.includes(undefined)) return undefined
   return labels => requirements.every(isMet => isMet?.(labels))
+}
+
+/** What stands between commas, but for those of a list in parentheses. */
+function partsOf(text: string): readonly string[] {
+  const parts: string[] = []
+  let [start, isInList] = [0, false]
+  for (let at = 0; at < text.length; at++) {
+    const character = text[at]
+    if (character === '(' || character === ')') isInList = character === '('
+    else if (character === ',' && !isInList) {
+      parts.push(text.slice(start, at))
+      start = at + 1
+    }
+  }
+  return [...parts, text.slice(start)]
 }
 
 function requirementOf(part: string): Requirement | undefined {
