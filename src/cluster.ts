@@ -2,13 +2,20 @@ import type { ClusterAccess } from './cli/index.js'
 import type { Closing } from './closing.js'
 import { credentialsOf } from './credentials.js'
 import type { Clock, KindId, KubeObject, Locator, Log, Metrics } from './core/index.js'
-import { parseLocator } from './core/index.js'
-import { connect, connectLater, type ConnectOptions, type KubeClient } from './kube/index.js'
-import { createCluster, createForwarder, type Cluster, type Hint, type Wanted } from './sources/index.js'
+import { connect, connectLater, type KubeClient } from './kube/index.js'
+import {
+  createCluster,
+  createForwarder,
+  listNamed,
+  type Cluster,
+  type Hint,
+  type Wanted,
+} from './sources/index.js'
 import type { Store } from './store/index.js'
 
 export interface ClusterParts {
   readonly access: ClusterAccess
+  /** What is read. */
   readonly kinds: readonly KindId[]
   readonly wanted: Wanted
   /** ms until the API server is asked for the first time; default: at once. */
@@ -32,12 +39,8 @@ export interface OpenCluster {
 /** Connects to the API server of `access` and follows it. Throws NO_CLUSTER where none is configured. */
 export async function openCluster(parts: ClusterParts, closing: Closing): Promise<OpenCluster> {
   const { access, kinds, wanted, store, firstMs = 0, ...shell } = parts
-  const { kubeconfig, context, periodMs, peers, peerCredentials } = access
-  const options: ConnectOptions = {
-    ...shell,
-    ...(kubeconfig !== undefined && { kubeconfig }),
-    ...(context !== undefined && { context }),
-  }
+  const { api, periodMs, peers, peerCredentials } = access
+  const options = { ...shell, ...api }
   const client = firstMs === 0 ? await connect(options) : connectLater(options)
   closing.add(() => client.close())
   const cluster = createCluster({ client, store, kinds, wanted, periodMs, firstMs, ...shell })
@@ -49,8 +52,7 @@ export async function openCluster(parts: ClusterParts, closing: Closing): Promis
     cluster,
     tell: hint => forwarder.send(hint),
     async read(key, signal) {
-      const { kind, namespace, name } = parseLocator(key)
-      const found = await client.list(kind, { name, signal, ...(namespace !== undefined && { namespace }) })
+      const found = await listNamed(client, key, signal)
       return found === 'absent' ? undefined : (found.items[0] as KubeObject | undefined)
     },
   }

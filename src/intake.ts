@@ -25,7 +25,7 @@ export function takeIn(parts: IntakeParts, closing: Closing): Intake {
   const receiver = createReceiver({
     ...{ store, clock, log, metrics },
     // A folder's objects cannot be read back from anywhere.
-    ...(opened && { onHint: hint => origin.hint(hint), isWanted: key => wanted.has(key) }),
+    ...(opened && { onHint: hint => opened.cluster.hint(hint), isWanted: key => wanted.has(key) }),
   })
   closing.add(() => receiver.close())
   const admission = createAdmission({
@@ -39,7 +39,7 @@ export function takeIn(parts: IntakeParts, closing: Closing): Intake {
     async admit(request, { timeoutMs }) {
       const { verdict, hint } = await admission.decide(request, timeoutMs)
       if (hint && opened) {
-        origin.hint(hint)
+        opened.cluster.hint(hint)
         opened.tell(hint)
       }
       return verdict

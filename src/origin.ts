@@ -1,10 +1,9 @@
 import type { ClusterAccess, Folder } from './cli/index.js'
-import { openCluster, type OpenCluster } from './cluster.js'
+import { openCluster, type ClusterParts, type OpenCluster } from './cluster.js'
 import type { Closing } from './closing.js'
-import type { Clock, KindId, Log, Metrics, Problem } from './core/index.js'
+import type { Problem } from './core/index.js'
 import type { Reconciled } from './server/index.js'
-import { watchDirectory, type Cluster, type Directory, type Hint, type Wanted } from './sources/index.js'
-import type { Store } from './store/index.js'
+import { watchDirectory, type Cluster, type Directory } from './sources/index.js'
 
 /** Where the objects come from: a folder, or a cluster. */
 export interface Origin {
@@ -20,23 +19,12 @@ export interface Origin {
   degraded(): Reconciled['degraded']
   /** Reads everything again. */
   reconcile(): Promise<Reconciled>
-  /** Somebody says that an object may have changed. */
-  hint(hint: Hint): void
   /** Called after each reading. Returns its undo. */
   subscribe(listener: () => void): () => void
 }
 
-export interface OriginParts {
+export interface OriginParts extends Omit<ClusterParts, 'access'> {
   readonly from: Folder | ClusterAccess
-  /** What is read of a cluster. */
-  readonly kinds: readonly KindId[]
-  readonly wanted: Wanted
-  /** ms until a cluster is asked for the first time; default: at once. */
-  readonly firstMs?: number
-  readonly store: Store
-  readonly clock: Clock
-  readonly log: Log
-  readonly metrics: Metrics
 }
 
 /** Begins to take objects in. `opened` is absent where there is no cluster. Throws NO_CLUSTER. */
@@ -77,8 +65,6 @@ function folderOrigin(directory: Directory, allowPartial: boolean): Origin {
       const { accepted, stale, duplicate } = await directory.rescan()
       return { accepted, stale, duplicate, degraded: degraded() }
     },
-    // There is no API server to read an object back from.
-    hint: () => undefined,
     subscribe: listener => directory.subscribe(listener),
   }
 }
@@ -91,7 +77,6 @@ function clusterOrigin(cluster: Cluster): Origin {
     problems: () => [],
     degraded: () => cluster.degraded(),
     reconcile: () => cluster.reconcile(),
-    hint: hint => cluster.hint(hint),
     subscribe: listener => cluster.subscribe(listener),
   }
 }

@@ -11,14 +11,10 @@ import { version } from './version.js'
 /** The sentence of the relay: an API server is watched, and what changes is posted to every replica that serves. */
 export function start(options: RelayStart): Promise<Relaying> {
   return startedWith(async closing => {
-    const { kubeconfig, context, targets, credentials, log } = options
+    const { api, targets, credentials, log } = options
     const metrics = createMetrics({ processMetrics: true })
     const shell = { clock: systemClock, log, metrics }
-    const client = await connect({
-      ...shell,
-      ...(kubeconfig !== undefined && { kubeconfig }),
-      ...(context !== undefined && { context }),
-    })
+    const client = await connect({ ...shell, ...api })
     closing.add(() => client.close())
     const shown = credentialsOf(client, credentials)
     const relay = startRelay({ ...shell, client, kinds: servedKinds, targets, credentials: shown })

@@ -56,7 +56,7 @@ async function aCluster(t: Test) {
   for (const name of ['wanted', 'unwanted']) api.put(aSecret(name, pair))
   const hour = 3_600_000
   const access = (peers: readonly string[] = []): ClusterAccess => ({
-    ...{ kubeconfig: api.kubeconfig, periodMs: hour, peers, peerCredentials: {} },
+    ...{ api: { kubeconfig: api.kubeconfig }, periodMs: hour, peers, peerCredentials: {} },
   })
   return { api, access, pair }
 }
@@ -228,7 +228,11 @@ t.test('a relay brings what no review tells of', async t => {
   t.teardown(() => replica.close())
   await replica.ready()
   const relay = await startRelay({
-    ...{ kubeconfig: api.kubeconfig, targets: [`http://${replica.http}`], credentials: { hmacFile } },
+    ...{
+      api: { kubeconfig: api.kubeconfig },
+      targets: [`http://${replica.http}`],
+      credentials: { hmacFile },
+    },
     ...{ ops: http, log: silentLog },
   })
   t.teardown(() => relay.close())

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { InvalidArgumentError, Option } from 'commander'
 import type { LogLevel } from '../core/index.js'
+import type { ApiServer } from './pipeline.js'
 
 export interface LogOption {
   readonly logLevel: LogLevel
@@ -12,11 +13,6 @@ export interface AddressOptions extends LogOption {
   readonly listenerAddress: string
 }
 
-export interface ClusterFiles {
-  readonly kubeconfig?: string
-  readonly context?: string
-}
-
 export const logLevel = () =>
   new Option('--log-level <level>', 'on standard error')
     .choices(['debug', 'info', 'warn', 'error', 'silent'])
@@ -26,13 +22,17 @@ export const allowPartial = () =>
   new Option('--allow-partial', 'publish although some files cannot be read at the start')
 
 /** Which API server, and who calls it. */
-export const clusterFiles = () => [
+export const apiOptions = () => [
   new Option(
     '--kubeconfig <file>',
     'default: in a pod its ServiceAccount, else KUBECONFIG or ~/.kube/config',
   ),
   new Option('--context <name>', 'of the kubeconfig'),
 ]
+
+export function apiServer({ kubeconfig, context }: ApiServer): ApiServer {
+  return { ...(kubeconfig !== undefined && { kubeconfig }), ...(context !== undefined && { context }) }
+}
 
 export const ops = () =>
   new Option('--ops <host:port>', 'HTTP: health and metrics on a port of their own').argParser(hostPort)

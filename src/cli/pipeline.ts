@@ -85,10 +85,15 @@ export interface HttpOptions {
   readonly log: Log
 }
 
-/** An API server, and how to call it. */
-export interface ClusterAccess {
+/** Which API server is called, and as whom; default: see `connect`. */
+export interface ApiServer {
   readonly kubeconfig?: string
   readonly context?: string
+}
+
+/** A cluster, and the replicas that serve it. */
+export interface ClusterAccess {
+  readonly api: ApiServer
   /** ms between full lists. */
   readonly periodMs: number
   /** `host:port` of every serving replica, told of what is admitted. */
@@ -130,8 +135,7 @@ export interface WebhookOptions extends HttpOptions {
 }
 
 export interface RelayStart {
-  readonly kubeconfig?: string
-  readonly context?: string
+  readonly api: ApiServer
   readonly targets: readonly string[]
   readonly credentials: Credentials
   readonly ops: string

@@ -9,6 +9,7 @@ export type { Received, Rejected, Receiver, ReceiverOptions } from './receiver/r
 export { createReceiver } from './receiver/receiver.js'
 export type { Failure, Listed, Lister, ListReport, ReconcileOptions, Selected } from './cluster/list.js'
 export { reconcile } from './cluster/list.js'
+export { listNamed } from './cluster/reader.js'
 export type { Admission, AdmissionSource } from './admission/admission.js'
 export { createAdmission } from './admission/admission.js'
 export type {

@@ -2,11 +2,11 @@ import { Option } from 'commander'
 import type { AddCommand } from '../context.js'
 import { UsageError, help } from '../context.js'
 import { terminalLog } from '../log.js'
-import { address, clusterFiles, logLevel, replicas, type ClusterFiles, type LogOption } from '../options.js'
+import { address, apiOptions, apiServer, logLevel, replicas, type LogOption } from '../options.js'
 import { relayUntilStopped } from '../serving.js'
-import type { RelayStart } from '../pipeline.js'
+import type { ApiServer, RelayStart } from '../pipeline.js'
 
-interface RelayCommandOptions extends ClusterFiles, LogOption {
+interface RelayCommandOptions extends ApiServer, LogOption {
   readonly target: readonly string[]
   readonly targetCa?: string
   readonly targetServerName?: string
@@ -34,7 +34,7 @@ export const addRelay: AddCommand = (program, context, done) => {
     .addOption(new Option('--key <file>', 'its key'))
     .addOption(address('--ops', 'HTTP: health, metrics', '127.0.0.1:15001'))
     .addOption(logLevel())
-  for (const option of clusterFiles()) command.addOption(option)
+  for (const option of apiOptions()) command.addOption(option)
   command
     .addHelpText(
       'after',
@@ -47,13 +47,12 @@ export const addRelay: AddCommand = (program, context, done) => {
 }
 
 function relayStart(options: RelayCommandOptions): Omit<RelayStart, 'log'> {
-  const { kubeconfig, context, target, targetCa, targetServerName, tokenFile, hmacFile, cert, key } = options
+  const { target, targetCa, targetServerName, tokenFile, hmacFile, cert, key } = options
   if (target.length === 0)
     throw new UsageError('say where to: --target URL, for example http://127.0.0.1:15000')
   if ((cert === undefined) !== (key === undefined)) throw new UsageError('--cert and --key belong together')
   return {
-    ...(kubeconfig !== undefined && { kubeconfig }),
-    ...(context !== undefined && { context }),
+    api: apiServer(options),
     targets: target,
     ops: options.ops,
     credentials: {

@@ -5,20 +5,20 @@ import { terminalLog } from '../log.js'
 import {
   address,
   allowPartial,
-  clusterFiles,
+  apiOptions,
+  apiServer,
   listenerAddress,
   logLevel,
   ops,
   replicas,
   seconds,
   type AddressOptions,
-  type ClusterFiles,
 } from '../options.js'
-import type { ClusterAccess, Folder, HttpOptions } from '../pipeline.js'
+import type { ApiServer, ClusterAccess, Folder, HttpOptions } from '../pipeline.js'
 import { serveUntilStopped, webhookUntilStopped } from '../serving.js'
 import type { Terminal } from '../terminal.js'
 
-interface ServeOptions extends AddressOptions, ClusterFiles {
+interface ServeOptions extends AddressOptions, ApiServer {
   readonly allowPartial?: boolean
   readonly role: 'all' | 'webhook'
   readonly period: number
@@ -92,7 +92,7 @@ function securityOptions(): readonly Option[] {
 
 function clusterOptions(): readonly Option[] {
   return [
-    ...clusterFiles(),
+    ...apiOptions(),
     new Option('--role <role>', 'webhook: only admission, without xDS')
       .choices(['all', 'webhook'])
       .default('all'),
@@ -114,10 +114,9 @@ function folder(directory: string, { allowPartial = false }: ServeOptions): Fold
 }
 
 function access(options: ServeOptions): ClusterAccess {
-  const { kubeconfig, context, period, peer, peerCa, peerServerName, peerTokenFile, peerHmacFile } = options
+  const { period, peer, peerCa, peerServerName, peerTokenFile, peerHmacFile } = options
   return {
-    ...(kubeconfig !== undefined && { kubeconfig }),
-    ...(context !== undefined && { context }),
+    api: apiServer(options),
     periodMs: period * 1000,
     peers: peer,
     peerCredentials: {
