@@ -89,9 +89,9 @@ function report(runs) {
 main(async () => {
   await setup()
   const GATEWRIGHT_ENVOY = await setupEnvoy(fromSource)
-  const [first, ...others] = process.argv.slice(2)
-  const named = first === undefined ? [] : [first, ...others]
-  const asked = first === '--cluster' ? (others.length > 0 ? others : ['test/cluster']) : named
+  const words = process.argv.slice(2)
+  const paths = words.filter(word => word !== '--cluster')
+  const asked = words.includes('--cluster') && paths.length === 0 ? ['test/cluster'] : paths
   const cases = asked.map(caseOf).filter(name => name !== undefined)
   const files = await testFiles(asked.length === 0 ? ['test'] : asked)
   const environment = { GATEWRIGHT_ENVOY, ...(cases.length > 0 && { GATEWRIGHT_CASES: cases.join(' ') }) }

@@ -88,12 +88,8 @@ export async function hmac(path: string, options: SecretFileOptions = {}): Promi
     async judge({ headers, body }) {
       if (headers['x-gatewright-signature'] === undefined) return undefined
       if (body === undefined) return 'body'
-      let reason = ''
-      for (const key of await file.lines()) {
-        const refusal = whyNotSigned(key, headers, body, clock.now(), seen)
-        if (refusal === undefined) return { caller: 'the bearer of the HMAC key' }
-        reason = reason === '' || !refusal.includes('not of this key') ? refusal : reason
-      }
+      const reason = whyNotSigned(await file.lines(), headers, body, clock.now(), seen)
+      if (reason === undefined) return { caller: 'the bearer of the HMAC key' }
       return { type: 'unauthenticated', reason: `the body is not to be believed: ${reason}` }
     },
   }

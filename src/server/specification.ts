@@ -71,7 +71,14 @@ const source = new URL('../../openapi.yaml', import.meta.url)
 /** The same as JSON, which a build leaves here: YAML takes a fifth of a second to parse. */
 const built = new URL('./openapi.json', import.meta.url)
 
+let known: Specification | undefined
+
+/** Read at the first call: a process may have several servers. */
 export function readSpecification(): Specification {
+  return (known ??= read())
+}
+
+function read(): Specification {
   const document = (
     existsSync(built) ? JSON.parse(readFileSync(built, 'utf8')) : parse(readFileSync(source, 'utf8'))
   ) as Document

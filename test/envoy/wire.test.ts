@@ -14,20 +14,11 @@ import { decode } from '../../src/envoy/decode.js'
 import { descriptorOf, registry } from '../../src/envoy/descriptors.js'
 import { redactedFields } from '../../src/envoy/redaction.js'
 import { encode } from '../../src/envoy/wire.js'
+import { randomOf } from '../support/random.js'
 
 type Json = unknown
 type Random = () => number
 
-/** Numbers from 0 to 1, the same for the same seed. */
-function randomOf(seed: number): Random {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}
 const below = (r: Random, limit: number) => Math.floor(r() * limit)
 const pick = <T>(r: Random, items: readonly T[]) => items[below(r, items.length)]!
 

@@ -299,7 +299,7 @@ void t.test('token and key are shown as their files say, also when these change'
   const { forwarder, clock, counted } = aForwarder(t, [at(replica)], { credentials })
   const seen = new SeenSignatures()
   const why = (key: string, post: Replica['posts'][number]) =>
-    whyNotSigned(key, post.headers, post.body, clock.now(), seen)
+    whyNotSigned([key], post.headers, post.body, clock.now(), seen)
   forwarder.send(aHint('a'))
   await until(async () => (await counted('delivered')) === 1)
   const [post] = replica.posts
@@ -399,7 +399,7 @@ void t.test('nothing is sent after close', async t => {
 void t.test('a signature is of its key, its body and its time, and is used once', t => {
   const now = 1_800_000_000_000
   const why = (headers: Record<string, string>, later = 0, body = 'body', key = 'key') =>
-    whyNotSigned(key, headers, body, now + later, new SeenSignatures())
+    whyNotSigned([key], headers, body, now + later, new SeenSignatures())
   const headers = { ...signed('key', 'body', now) }
   t.equal(headers['x-gatewright-timestamp'], String(now))
   const openssl = 'sha256=56e7310886ad6e2e95777e61f4a335d6e580c1b5aa17aa3ca744bbb9f3d93587'
@@ -437,7 +437,7 @@ void t.test('whatever comes when and however often, each signature is believed a
       const request = 'which' in each ? sent[each.which % Math.max(1, sent.length)] : sent.at(-1)
       if (request === undefined) continue
       const known = sent.some(other => other.isUsed && other.body === request.body && other.at === request.at)
-      const isBelieved = whyNotSigned('key', request.headers, request.body, now, seen) === undefined
+      const isBelieved = whyNotSigned(['key'], request.headers, request.body, now, seen) === undefined
       if (isBelieved !== (!known && now - request.at <= 300_000)) return false
       if (isBelieved) request.isUsed = true
     }

@@ -2,6 +2,9 @@ import type { KindId, KubeObject } from '../../src/core/index.js'
 import { groups, kinds, type KindRow } from '../../src/kinds/index.js'
 
 /** What a path is about. */
+/** Objects of a kind. */
+export type KindTarget = Extract<Target, { what: 'kind' }>
+
 export type Target =
   | { readonly what: 'ready' | 'review' | 'unknown' }
   | { readonly what: 'document'; readonly document: object }

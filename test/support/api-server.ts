@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import type { KindId, KubeObject, Locator } from '../../src/core/index.js'
 import { locatorOf } from '../../src/core/index.js'
 import { groups, kinds } from '../../src/kinds/index.js'
-import { asList, asMetadata, route, statusBody, type Target } from './api-server-wire.js'
+import { asList, asMetadata, route, statusBody, type KindTarget } from './api-server-wire.js'
 import { History, type Change } from './api-server-history.js'
 
 export type Failure = number | 'hang' | 'reset'
@@ -176,12 +176,7 @@ export class ApiServer {
     }
   }
 
-  #serve(
-    target: Extract<Target, { what: 'kind' }>,
-    query: Query,
-    partial: boolean,
-    answer: ServerResponse,
-  ): unknown {
+  #serve(target: KindTarget, query: Query, partial: boolean, answer: ServerResponse): unknown {
     const { kind } = target.row
     const failure = this.#failureOf(target.row.id)
     if (failure === 'hang') return
@@ -198,12 +193,7 @@ export class ApiServer {
     return failure.how
   }
 
-  #list(
-    target: Extract<Target, { what: 'kind' }>,
-    query: Query,
-    partial: boolean,
-    answer: ServerResponse,
-  ): unknown {
+  #list(target: KindTarget, query: Query, partial: boolean, answer: ServerResponse): unknown {
     const { id } = target.row
     const more = query['continue']
     if (more !== undefined && this.#inconsistent.delete(id)) {
@@ -218,12 +208,7 @@ export class ApiServer {
     send(answer, 200, asList(target.row, target.version, items, at, next, partial))
   }
 
-  #watch(
-    target: Extract<Target, { what: 'kind' }>,
-    query: Query,
-    partial: boolean,
-    answer: ServerResponse,
-  ): unknown {
+  #watch(target: KindTarget, query: Query, partial: boolean, answer: ServerResponse): unknown {
     const { id } = target.row
     const since = this.history.since(id, query['resourceVersion'] ?? '0')
     answer.writeHead(200, { 'content-type': 'application/json' })

@@ -37,9 +37,12 @@ export function signed(key: string | Uint8Array, body: string | Uint8Array, now:
   }
 }
 
-/** Why a request is not to be believed by its signature; undefined when it is. An accepted signature is used up. */
+/**
+ * Why a request is not to be believed by its signature; undefined when it is of one of the keys. An accepted signature is
+ * used up.
+ */
 export function whyNotSigned(
-  key: string | Uint8Array,
+  keys: readonly (string | Uint8Array)[],
   headers: Readonly<Record<string, string | readonly string[] | undefined>>,
   rawBody: string | Uint8Array,
   now: number,
@@ -50,7 +53,8 @@ export function whyNotSigned(
   if (!/^\d{1,15}$/.test(timestamp)) return 'its timestamp is no number of milliseconds'
   const [, given] = /^sha256=([0-9a-f]{64})$/.exec(signature) ?? []
   if (given === undefined) return 'its signature is not sha256= and 64 hexadecimal digits'
-  if (!timingSafeEqual(hmac(key, timestamp, rawBody), Buffer.from(given, 'hex')))
+  const bytes = Buffer.from(given, 'hex')
+  if (!keys.some(key => timingSafeEqual(hmac(key, timestamp, rawBody), bytes)))
     return 'its signature is not of this key'
   const at = Number(timestamp)
   if (Math.abs(now - at) > tolerance) return 'its timestamp is more than 5 min away from now'
