@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { ClusterAccess } from '../src/cli/index.js'
+import { startedWith } from '../src/closing.js'
 import { credentialsOf } from '../src/credentials.js'
 import { silentLog, type KubeObject } from '../src/core/index.js'
 import { ids } from '../src/kinds/index.js'
@@ -206,6 +207,26 @@ t.test('nothing is published, and readiness says why, until every kind has been 
   await replica.reconcile()
   await replica.ready()
   t.equal((await ask(replica.http, '/readyz')).status, 200)
+})
+
+t.test('everything is stopped, in reverse, although stopping one of it fails', async t => {
+  const stopped: string[] = []
+  const started = startedWith(closing => {
+    closing.add(() => stopped.push('first'))
+    closing.add(() => Promise.reject(new Error('it would not stop')))
+    closing.add(() => stopped.push('last'))
+    return Promise.resolve(closing)
+  })
+  await t.rejects(
+    started.then(closing => closing.close()),
+    { message: 'it would not stop' },
+  )
+  t.same(stopped, ['last', 'first'])
+  const failed = startedWith(closing => {
+    closing.add(() => Promise.reject(new Error('it would not stop')))
+    return Promise.reject(new Error('it would not start'))
+  })
+  await t.rejects(failed, { message: 'it would not start' })
 })
 
 t.test('in a pod its own token is shown, unless something else is named', t => {
