@@ -101,7 +101,7 @@ function proxiesOptions(envoy: NonNullable<StartOptions['envoy']>, xdsAddress: s
   }
 }
 
-/** How often everything is read and derived anew; watching tells of changes, this only of what it missed. */
+/** How often everything is derived anew, after it was read again: a folder's watch and a cluster's period tell of changes. */
 const reconcileMs = 600_000
 
 /** Runs `task` every `ms` ± 10 %, never twice at a time. Returns its undo. */

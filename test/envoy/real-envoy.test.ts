@@ -190,7 +190,7 @@ const hosts = {
         rewrite: { hostname: 'new.example.com', path: { type: 'ReplaceFullPath', value: '/one\\1/two' } },
       }),
     }),
-    rewrite('/', '/root'),
+    rewrite('/', '/top'),
   ],
   'redirect.example.com': [
     aRule('r1', {
@@ -405,7 +405,7 @@ t.test('what a real Envoy does with the rules', async t => {
       t.equal(await seen(prefix), '/')
       t.equal(await seen(`${prefix}/`), '/')
     }
-    t.equal(await seen('/other'), '/root/other')
+    t.equal(await seen('/other'), '/top/other')
     const full = await ask('rewrite', '/full/of?things=1')
     t.equal(full.headers['x-saw-path'], '/one\\1/two?things=1')
     t.equal(full.headers['x-saw-host'], 'new.example.com')

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { createMetrics, locatorOf, systemClock } from '../../src/core/index.js'
 import type { Clock, KindId, KubeObject, Log, Metrics } from '../../src/core/index.js'
 import { ids } from '../../src/kinds/index.js'
@@ -250,15 +250,21 @@ t.test('an API server that is away is said to be, and followed again', async t =
   t.ok(cluster.relay.ready())
 })
 
+/** Two replicas that had everything, and one of them is away now. */
+async function oneAway(t: Test) {
+  const cluster = await aCluster(t)
+  const { api, replica } = cluster
+  const other = await cluster.addReplica()
+  await cluster.relay.close()
+  cluster.startRelay()
+  await cluster.untilEqual()
+  await replica.down()
+  return { cluster, api, replica, other }
+}
+
 t.test('a receiver', async t => {
   await t.test('that is away gets what waited; the newest of each object, in order', async t => {
-    const cluster = await aCluster(t)
-    const { api, replica } = cluster
-    const other = await cluster.addReplica()
-    await cluster.relay.close()
-    cluster.startRelay()
-    await cluster.untilEqual()
-    await replica.down()
+    const { cluster, api, replica, other } = await oneAway(t)
     for (let at = 0; at < 20; at++) api.put(service('a'))
     api.remove('service:shop/b')
     api.put(service('b'))
@@ -341,13 +347,7 @@ t.test('a receiver', async t => {
   }
 
   await t.test('that finds a POST too large gets it in halves', async t => {
-    const cluster = await aCluster(t)
-    const { api, replica } = cluster
-    const other = await cluster.addReplica()
-    await cluster.relay.close()
-    cluster.startRelay()
-    await cluster.untilEqual()
-    await replica.down()
+    const { cluster, api, replica, other } = await oneAway(t)
     api.put(service('a'))
     await cluster.until('it is missed', () => cluster.relay.degraded().length === 1)
     for (let at = 0; at < 8; at++) api.put(service(`many-${at}`))
